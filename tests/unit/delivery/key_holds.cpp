@@ -36,13 +36,14 @@ TEST_CASE("a held key has the unsettled offsets of its window, in order", "[deli
 TEST_CASE("the queues of many keys are made in one pass, those that exist stay", "[delivery]") {
   KeyHolds holds = over({7, 8, 7, 0, 9, 8});
   holds.make(9, all).offsets.push_back(Offset{200});
-  holds.make_all({Offset{100}, Offset{102}, Offset{103}, Offset{104}, Offset{105}},
-                 [](Offset at) { return at != Offset{101}; });
+  holds.make_all(
+      std::vector<Offset>{Offset{100}, Offset{102}, Offset{103}, Offset{104}, Offset{105}},
+      [](Offset at) { return at != Offset{101}; });
   CHECK(holds.find(7)->offsets == std::vector<Offset>{Offset{100}, Offset{102}});
   CHECK(holds.find(8)->offsets == std::vector<Offset>{Offset{105}});
   CHECK(holds.find(9)->offsets == std::vector<Offset>{Offset{104}, Offset{200}});
   CHECK(holds.find(KeyHolds::no_key) == nullptr);
-  holds.make_all({Offset{100}}, all);
+  holds.make_all(std::vector<Offset>{Offset{100}}, all);
   CHECK(holds.find(7)->offsets.size() == 2);
 }
 
