@@ -177,17 +177,15 @@ class GroupState {
     const MutexLock lock(mutex_);
     check(member);
     gather(now);
-    const std::size_t count = hot_.size();
-    for (std::size_t i = 0; i < count && budget.messages != 0; ++i) {
-      const std::size_t at = (turn_ + i) % count;
-      const std::size_t before = batch.size();
-      const std::uint64_t bytes_before = budget.bytes;
-      hot_[at]->poll_into(batch, budget, now);
-      // The next poll goes on behind whoever got something last.
-      if (batch.size() != before) next_turn_ = at + 1;
-      if (budget.taken && budget.bytes == 0 && bytes_before != 0) break;
+    const bool was_full = is_full();
+    hand_out(batch, budget, now);
+    if (batch.size() == 0 && was_full) {
+      // What retention took gives its slots back when somebody looks.
+      for (const auto& one : subscriptions_) {
+        if (one != nullptr) one->count_losses();
+      }
+      hand_out(batch, budget, now);
     }
-    turn_ = next_turn_;
     if (hot_.size() > most_hot || (arming && batch.size() == 0)) cool_down(batch, budget, now);
   }
   /// When something becomes deliverable or ends by itself; exact.
@@ -195,9 +193,7 @@ class GroupState {
     for (;;) {
       const auto [first, time] = shared_->ready.first();
       if (first == nullptr) return Instant::max();
-      const Instant exact = first->next_event(now);
-      if (exact == time) return exact;
-      shared_->ready.postpone_first(first, time, exact);
+      if (first->next_event(now, time) == time) return time;
     }
   }
   /// Work that is due now: leases that ended, dead letters.
@@ -247,6 +243,26 @@ class GroupState {
   void add_hot(const std::shared_ptr<Subscription>& one) BROOK_REQUIRES(mutex_) {
     if (!one->assigned || std::exchange(one->hot, true)) return;
     hot_.push_back(one);
+  }
+  void hand_out(BatchState& batch, PollBudget& budget, Instant now) BROOK_REQUIRES(mutex_) {
+    const std::size_t count = hot_.size();
+    for (std::size_t i = 0; i < count && budget.messages != 0; ++i) {
+      const std::size_t at = (turn_ + i) % count;
+      const std::size_t before = batch.size();
+      const std::uint64_t bytes_before = budget.bytes;
+      hot_[at]->poll_into(batch, budget, now);
+      // The next poll goes on behind whoever got something last.
+      if (batch.size() != before) next_turn_ = at + 1;
+      if (budget.taken && budget.bytes == 0 && bytes_before != 0) break;
+    }
+    turn_ = next_turn_;
+  }
+  /// Whether a limit of what may be outstanding may be what holds messages back.
+  [[nodiscard]] bool is_full() const noexcept {
+    const SubscriptionConfig& config = shared_->config;
+    const std::uint64_t messages = shared_->slots.messages.load(std::memory_order_relaxed);
+    return messages >= config.max_outstanding_messages.value() ||
+           (messages != 0 && config.max_outstanding_bytes != ByteSize::unlimited());
   }
   void gather(Instant now) BROOK_REQUIRES(mutex_) {
     news_.clear();

@@ -31,10 +31,12 @@ class ReadyQueue {
  public:
   using Member = PartitionSubscription<P>;
 
-  /// Makes sure that `push` cannot fail with up to @p members. @throws std::bad_alloc
+  /// Makes sure that `push` and `schedule` cannot fail with up to @p members.
+  /// @throws std::bad_alloc
   void reserve(std::size_t members) {
     const MutexLock lock(mutex_);
     ready_.reserve(members);
+    timers_.reserve(members);
   }
   /// @p member may have something to hand out. No effect after `close`.
   void push(std::shared_ptr<Member> member) noexcept {
@@ -56,47 +58,48 @@ class ReadyQueue {
   }
 
   /// @p member must be looked at by @p time at the latest.
-  void schedule(const std::shared_ptr<Member>& member, Instant time) {
+  void schedule(const std::shared_ptr<Member>& member, Instant time) noexcept {
     {
       const MutexLock lock(mutex_);
       if (closed_ || time >= member->timer) return;
-      timers_.push_back({.time = time, .member = member});
-      std::push_heap(timers_.begin(), timers_.end());
+      if (member->timer == Instant::max()) {
+        member->timer_at = timers_.size();
+        timers_.push_back(member);
+      }
       member->timer = time;
-      if (timers_.front().time != time) return;
+      rise(member->timer_at);
+      if (timers_.front() != member) return;
     }
     wake();  // a poll may sleep for longer
   }
-  /// Takes one member whose time has come; null if there is none.
-  [[nodiscard]] std::shared_ptr<Member> take_due(Instant now) {
+  [[nodiscard]] bool is_scheduled(const Member& member, Instant time) noexcept {
     const MutexLock lock(mutex_);
-    while (!timers_.empty() && timers_.front().time <= now) {
-      std::pop_heap(timers_.begin(), timers_.end());
-      const Timer timer = std::move(timers_.back());
-      timers_.pop_back();
-      if (timer.member->timer != timer.time) continue;  // an earlier one was set since
-      timer.member->timer = Instant::max();
-      return timer.member;
-    }
-    return nullptr;
+    return member.timer <= time;
+  }
+  /// Takes one member whose time has come; null if there is none.
+  [[nodiscard]] std::shared_ptr<Member> take_due(Instant now) noexcept {
+    const MutexLock lock(mutex_);
+    if (timers_.empty() || timers_.front()->timer > now) return nullptr;
+    auto first = timers_.front();
+    remove_first();
+    return first;
   }
   /// The member that is scheduled first, with its time.
   [[nodiscard]] std::pair<std::shared_ptr<Member>, Instant> first() {
     const MutexLock lock(mutex_);
     if (timers_.empty()) return {nullptr, Instant::max()};
-    return {timers_.front().member, timers_.front().time};
+    return {timers_.front(), timers_.front()->timer};
   }
   /// Corrects the time of the first member, unless it is not the first any more.
-  void postpone_first(const std::shared_ptr<Member>& member, Instant from, Instant to) {
-    {
-      const MutexLock lock(mutex_);
-      if (timers_.empty() || timers_.front().member != member || timers_.front().time != from)
-        return;
-      std::pop_heap(timers_.begin(), timers_.end());
-      timers_.pop_back();
-      if (member->timer == from) member->timer = Instant::max();
+  void postpone_first(const Member& member, Instant from, Instant to) noexcept {
+    const MutexLock lock(mutex_);
+    if (timers_.empty() || timers_.front().get() != &member || member.timer != from) return;
+    if (to == Instant::max()) {
+      remove_first();
+    } else {
+      timers_.front()->timer = to;
+      sink(0);
     }
-    if (to != Instant::max()) schedule(member, to);
   }
 
   /// Something changed that may let a sleeping poll go on. A sleeper counts itself before it looks
@@ -138,15 +141,38 @@ class ReadyQueue {
   }
 
  private:
-  struct Timer {
-    Instant time;
-    std::shared_ptr<Member> member;
-    friend bool operator<(const Timer& a, const Timer& b) noexcept { return a.time > b.time; }
-  };
+  // The timers are a binary heap in which every member knows its place, so that it is there once.
+
+  void swap(std::size_t a, std::size_t b) noexcept BROOK_REQUIRES(mutex_) {
+    timers_[a].swap(timers_[b]);
+    timers_[a]->timer_at = a;
+    timers_[b]->timer_at = b;
+  }
+  void rise(std::size_t at) noexcept BROOK_REQUIRES(mutex_) {
+    for (; at != 0 && timers_[at]->timer < timers_[(at - 1) / 2]->timer; at = (at - 1) / 2)
+      swap(at, (at - 1) / 2);
+  }
+  void sink(std::size_t at) noexcept BROOK_REQUIRES(mutex_) {
+    for (;;) {
+      std::size_t first = at;
+      for (std::size_t child = 2 * at + 1; child <= 2 * at + 2 && child < timers_.size(); ++child) {
+        if (timers_[child]->timer < timers_[first]->timer) first = child;
+      }
+      if (first == at) return;
+      swap(at, first);
+      at = first;
+    }
+  }
+  void remove_first() noexcept BROOK_REQUIRES(mutex_) {
+    timers_.front()->timer = Instant::max();
+    swap(0, timers_.size() - 1);
+    timers_.pop_back();
+    sink(0);
+  }
 
   Mutex mutex_;
   std::vector<std::shared_ptr<Member>> ready_ BROOK_GUARDED_BY(mutex_);
-  std::vector<Timer> timers_ BROOK_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Member>> timers_ BROOK_GUARDED_BY(mutex_);
   bool closed_ BROOK_GUARDED_BY(mutex_) = false;
   std::atomic<std::uint32_t> sleepers_{0};
   Waiter waiter_;
@@ -239,8 +265,10 @@ class PartitionSubscription final : public LeaseSource,
   SettleResult ack(const Receipt& receipt) {
     const MutexLock lock(mutex_);
     if (void_) return SettleResult::stale;
+    const bool keys_wait = core_.table().tracks_keys();
     const auto result = core_.ack(receipt);
     settled();
+    if (keys_wait) unblocked();
     return result;
   }
   void ack(const BatchPiece& piece, const Delivery* deliveries, SettleCounts& counts) {
@@ -249,8 +277,10 @@ class PartitionSubscription final : public LeaseSource,
       counts.add(SettleResult::stale, piece.count);
       return;
     }
+    const bool keys_wait = core_.table().tracks_keys();
     core_.ack(piece, deliveries, counts);
     settled();
+    if (keys_wait) unblocked();
   }
   SettleResult nack(const Receipt& receipt, const NackOptions& options) {
     return change([&](auto& core, Instant now) { return core.nack(receipt, options, now); });
@@ -321,10 +351,16 @@ class PartitionSubscription final : public LeaseSource,
     const MutexLock lock(mutex_);
     return core_.table().committed();
   }
-  /// Exact, unlike what the ready queue knows.
-  [[nodiscard]] Instant next_event(Instant now) {
+  /// Exact, unlike @p expected, for which the ready queue has it: corrects that.
+  [[nodiscard]] Instant next_event(Instant now, Instant expected) {
     const MutexLock lock(mutex_);
-    return void_ ? Instant::max() : core_.next_event(now);
+    const Instant next = void_ ? Instant::max() : core_.next_event(now);
+    if (next != expected) group_->ready.postpone_first(*this, expected, next);
+    return next;
+  }
+  void count_losses() {
+    const MutexLock lock(mutex_);
+    if (!void_) look();
   }
   [[nodiscard]] std::vector<Loss> take_losses() {
     const MutexLock lock(mutex_);
@@ -376,6 +412,7 @@ class PartitionSubscription final : public LeaseSource,
   // Guarded by the lock of the group's ready queue.
   bool in_ready = false;
   Instant timer = Instant::max();
+  std::size_t timer_at = 0;
 
   // Guarded by the lock of the group.
   bool hot = false;
@@ -427,13 +464,17 @@ class PartitionSubscription final : public LeaseSource,
     settled_.store(core_.table().committed().value(), std::memory_order_release);
     group_->ready.wake();
   }
+  /// An ack, which reads no clock, may have let go what waited for a key, and with it a backoff.
+  void unblocked() BROOK_REQUIRES(mutex_) {
+    group_->ready.schedule(this->shared_from_this(), core_.earliest_event());
+  }
   void after_change(Instant now) BROOK_REQUIRES(mutex_) {
     if (core_.has_dead_letters()) flush(now);
     settled_.store(core_.table().committed().value(), std::memory_order_release);
-    // What is deliverable already is no event: only a poll changes it.
-    Instant next = core_.earliest_event();
-    if (next <= now) next = core_.next_event(now);
-    if (next != Instant::max()) group_->ready.schedule(this->shared_from_this(), next);
+    // The quick answer may be too early, and what is deliverable already is no event: only a poll
+    // changes it.
+    if (group_->ready.is_scheduled(*this, core_.earliest_event())) return;
+    group_->ready.schedule(this->shared_from_this(), core_.next_event(now));
   }
   void flush(Instant now) BROOK_REQUIRES(mutex_) {
     core_.flush_dead_letters(now, [&](const DeadLetter& letter) {

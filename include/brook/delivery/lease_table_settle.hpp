@@ -133,6 +133,13 @@ inline void LeaseTable::prepare_ack(const Receipt& receipt, Offset log_start) {
 
 inline void LeaseTable::ack_run(Offset first, std::uint32_t count, std::uint32_t epoch,
                                 Offset log_start, SettleCounts& counts) {
+  if (epoch == epoch_ && first < committed_ && first >= log_start) {
+    const auto settled =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(count, committed_ - first));
+    counts.add(SettleResult::already_settled, settled);
+    first += settled;
+    count -= settled;
+  }
   const bool in_order = epoch == epoch_ && !failed() && first == committed_ && first >= log_start &&
                         first + count <= next_;
   if (in_order && !limits_bytes()) {

@@ -16,7 +16,7 @@ std::string reason_of(Check check, std::string_view name) {
   } catch (const brook::InvalidTopicName& error) {
     CHECK(error.name() == name);
     const std::string what = error.what();
-    const std::string prefix = "invalid name '" + std::string(name) + "': ";
+    const std::string prefix = "invalid name '" + brook::detail::shown(name) + "': ";
     REQUIRE(what.starts_with(prefix));
     return what.substr(prefix.size());
   }

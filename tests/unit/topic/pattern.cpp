@@ -20,7 +20,7 @@ std::string reason_of(std::string_view pattern) {
   } catch (const brook::InvalidPattern& error) {
     CHECK(error.pattern() == pattern);
     const std::string what = error.what();
-    const std::string prefix = "invalid pattern '" + std::string(pattern) + "': ";
+    const std::string prefix = "invalid pattern '" + brook::detail::shown(pattern) + "': ";
     REQUIRE(what.starts_with(prefix));
     return what.substr(prefix.size());
   }
