@@ -436,8 +436,10 @@ class PartitionSubscription final : public LeaseSource,
   }
   /// Counts what retention took since the last look.
   void look() BROOK_REQUIRES(mutex_) {
+    const bool keys_wait = core_.table().tracks_keys();
     core_.lose_trimmed();
     settled_.store(core_.table().committed().value(), std::memory_order_release);
+    if (keys_wait) unblocked();
   }
   void hand_out(BatchState& batch, PollBudget& budget, Instant now) BROOK_REQUIRES(mutex_) {
     if (void_) return;
@@ -464,7 +466,8 @@ class PartitionSubscription final : public LeaseSource,
     settled_.store(core_.table().committed().value(), std::memory_order_release);
     group_->ready.wake();
   }
-  /// An ack, which reads no clock, may have let go what waited for a key, and with it a backoff.
+  /// An ack or a loss, which read no clock, may have let go what waited for a key, and with it a
+  /// backoff.
   void unblocked() BROOK_REQUIRES(mutex_) {
     group_->ready.schedule(this->shared_from_this(), core_.earliest_event());
   }
