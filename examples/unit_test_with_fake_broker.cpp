@@ -57,11 +57,11 @@ struct FakeMailServer {
 struct Fixture {
   brook::ManualBroker broker{};
   brook::ManualBroker::topic_type orders = broker.create_topic("orders");
-  brook::ManualBroker::consumer_type consumer = broker.subscribe(
+  brook::ManualConsumer consumer = broker.subscribe(
       "orders",
       {.group = "mail", .start = brook::Start::earliest, .ack_deadline = 30s, .max_deliveries = 3});
   FakeMailServer server{};
-  Mailer<brook::ManualBroker::consumer_type, FakeMailServer> mailer{consumer, server};
+  Mailer<brook::ManualConsumer, FakeMailServer> mailer{consumer, server};
 };
 
 void a_server_that_refuses_twice_costs_two_retries() {

@@ -44,7 +44,7 @@ bool publish_log(const char* path, brook::ManualBroker& broker, Published& publi
 /// Hands every message to @p work, until nothing comes for a minute. On a manual clock a minute is
 /// no time at all, and neither is the wait before a retry.
 template <class Work>
-void consume(brook::ManualBroker::consumer_type& consumer, Work work) {
+void consume(brook::ManualConsumer& consumer, Work work) {
   for (auto batch = consumer.poll(500, 1min); !batch.empty(); batch = consumer.poll(500, 1min)) {
     for (const auto& delivery : batch) {
       if (const char* const error = work(delivery)) {

@@ -216,6 +216,53 @@ TEST_CASE("Readers beside a writer that compacts see nothing wrong", "[log][stre
   });
 }
 
+TEST_CASE("Readers beside a writer that cancels and empties see nothing of it", "[log][stress]") {
+  support::with_seed("stress/topic_log cancelled", [](std::uint64_t seed) {
+    ManualClock clock(ManualClock::Waiting::blocking, brook::Timestamp{});
+    MemoryLog log(clock);
+    std::atomic<bool> done{false};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> readers;
+    for (int t = 0; t < 2; ++t) {
+      readers.emplace_back([&] {
+        MemoryLog::Reader reader(log);
+        Offset next{0};
+        while (!done.load()) {
+          const Offset end = log.visible_end();
+          if (log.offset_at(brook::Timestamp::max()) < end) wrong.fetch_add(1);
+          if (log.usage(Offset{0}, end).messages > 40) wrong.fetch_add(1);
+          try {
+            for (const auto message : reader.read(next)) {
+              if (message.payload().text() != payload_of(message.offset().value())) {
+                wrong.fetch_add(1);
+              }
+            }
+          } catch (const brook::OffsetTooOld& error) {
+            next = error.start();
+          }
+        }
+      });
+    }
+    Random random(seed);
+    const std::vector<brook::Message> phantoms(60, {.payload = std::string(100, 'p')});
+    for (int i = 0; i < 4'000; ++i) {
+      if (random.chance(40)) log.trim(log.end());
+      log.prepare(std::span<const brook::Message>(phantoms));
+      log.cancel();
+      std::vector<brook::Message> batch;
+      const std::uint64_t size = random.between(1, 20);
+      for (std::uint64_t at = 0; at < size; ++at) {
+        batch.push_back({.payload = payload_of(log.end().value() + at)});
+      }
+      if (log.end() - log.start() + size > 40) log.trim(log.end() - (40 - size));
+      log.append(batch);
+    }
+    done.store(true);
+    for (std::thread& reader : readers) reader.join();
+    CHECK(wrong.load() == 0);
+  });
+}
+
 TEST_CASE("Readers beside a writer of a log that keeps everything see all of it", "[log][stress]") {
   support::with_seed("stress/topic_log kept", [](std::uint64_t seed) {
     ManualClock clock(ManualClock::Waiting::blocking);

@@ -253,5 +253,8 @@ using Consumer = BasicConsumer<InMemory<>>;
 
 /// The same on a clock that the program moves: for tests, without a second of waiting.
 using ManualBroker = BasicBroker<InMemory<ManualClock>>;
+using ManualTopic = BasicTopic<InMemory<ManualClock>>;
+using ManualProducer = BasicProducer<InMemory<ManualClock>>;
+using ManualConsumer = BasicConsumer<InMemory<ManualClock>>;
 
 }  // namespace brook

@@ -436,10 +436,11 @@ class PartitionSubscription final : public LeaseSource,
   }
   /// Counts what retention took since the last look.
   void look() BROOK_REQUIRES(mutex_) {
-    const bool keys_wait = core_.table().tracks_keys();
+    const std::uint64_t lost = core_.table().stats().lost;
     core_.lose_trimmed();
+    if (core_.table().stats().lost == lost) return;
     settled_.store(core_.table().committed().value(), std::memory_order_release);
-    if (keys_wait) unblocked();
+    unblocked();
   }
   void hand_out(BatchState& batch, PollBudget& budget, Instant now) BROOK_REQUIRES(mutex_) {
     if (void_) return;

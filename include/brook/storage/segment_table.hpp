@@ -135,7 +135,7 @@ class SegmentTable {
       return reinterpret_cast<const Slot*>(this + 1);
     }
     [[nodiscard]] Segment* segment(std::size_t index) const noexcept {
-      return slots()[index].segment.load(std::memory_order_relaxed);
+      return slots()[index].segment.load(std::memory_order_acquire);
     }
     [[nodiscard]] bool empty() const noexcept { return begin == end; }
 
@@ -165,12 +165,13 @@ class SegmentTable {
       latest = std::max<std::int64_t>(before.max_timestamp_before.load(std::memory_order_relaxed),
                                       last.max_timestamp().time_since_epoch().count());
     }
-    // A reader may look at a slot that a failed append gives back: all of it is atomic.
+    // A reader may look at a slot that a failed append gives back and another one takes, beyond the
+    // end that it sees: all of it is atomic, and what the segment is made of comes before it.
     slot.messages_before.store(messages, std::memory_order_relaxed);
     slot.bytes_before.store(bytes, std::memory_order_relaxed);
     slot.max_timestamp_before.store(latest, std::memory_order_relaxed);
     slot.base.store(segment.base().value(), std::memory_order_relaxed);
-    slot.segment.store(&segment, std::memory_order_relaxed);
+    slot.segment.store(&segment, std::memory_order_release);
     table.end.store(end + 1, std::memory_order_release);
   }
 
