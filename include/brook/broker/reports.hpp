@@ -64,8 +64,8 @@ struct PartitionLag {
   Offset committed{};
   Offset start{};
   Offset end{};  ///< Visible end.
-  /// Unsettled messages below the visible end, what is dead-lettering excepted. Copies that a redrive
-  /// addressed to another group count until this one has passed them.
+  /// Unsettled messages below the visible end, what is dead-lettering excepted. Copies that a
+  /// redrive addressed to another group count until this one has passed them.
   std::uint64_t messages = 0;
   std::uint64_t offset_lag = 0;  ///< Visible end − max(committed, start).
   std::uint64_t bytes = 0;       ///< As stored, from committed to the visible end.
