@@ -37,6 +37,12 @@ class RecordRun;
 
 // topic
 struct AmqpSyntax;
+struct MqttSyntax;
+struct NatsSyntax;
+struct SyntaxRules;
+struct PatternLimits;
+struct SegmentHash;
+struct TopicTrieOptions;
 class KeyHashPartitioner;
 class RandomPartitioner;
 class FixedPartitioner;

@@ -44,6 +44,7 @@ inline void* or_throw(void* memory) {
 }
 /// Not inline, because g++ would see memory from `operator new` go to `std::free` and warn.
 [[gnu::noinline]] inline void give_back(void* memory) noexcept {
+  if (memory != nullptr) ++Allocations::of_this_thread().returned;
   std::free(memory);
 }
 

@@ -13,6 +13,7 @@ struct Allocations {
 
   std::uint64_t count = 0;            ///< Calls of `operator new` that succeeded.
   std::uint64_t bytes = 0;            ///< Asked for by them, given back or not.
+  std::uint64_t returned = 0;         ///< Given back by this thread, whoever took them.
   std::uint64_t before_fail = never;  ///< So many more succeed, then every one throws.
 
   static Allocations& of_this_thread() noexcept {
@@ -42,10 +43,15 @@ class CountAllocations {
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     return Allocations::of_this_thread().bytes - bytes_;
   }
+  /// Whether as many were given back as were taken.
+  [[nodiscard]] bool is_balanced() const noexcept {
+    return count() == Allocations::of_this_thread().returned - returned_;
+  }
 
  private:
   std::uint64_t count_ = Allocations::of_this_thread().count;
   std::uint64_t bytes_ = Allocations::of_this_thread().bytes;
+  std::uint64_t returned_ = Allocations::of_this_thread().returned;
 };
 
 }  // namespace support

@@ -20,7 +20,7 @@
 #include <brook/core/mutex.hpp>
 #include <brook/core/name.hpp>
 #include <brook/topic/name.hpp>
-#include <brook/topic/pattern.hpp>
+#include <brook/topic/subscription_pattern.hpp>
 #include <brook/topic/topic_trie.hpp>
 
 namespace brook::detail {
@@ -278,7 +278,7 @@ class BrokerState final : public EventSource {
     if (patterns.list().empty()) throw InvalidArgument("a subscription needs at least one pattern");
     std::vector<std::string> list;
     for (const Name& pattern : patterns.list()) {
-      validate_pattern(pattern.text());
+      validate_subscription_pattern(pattern.text());
       list.push_back(pattern.text());
     }
     std::sort(list.begin(), list.end());

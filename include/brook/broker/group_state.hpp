@@ -18,7 +18,7 @@
 #include <brook/broker/topic_state.hpp>
 #include <brook/core/error.hpp>
 #include <brook/core/mutex.hpp>
-#include <brook/topic/pattern.hpp>
+#include <brook/topic/subscription_pattern.hpp>
 
 namespace brook::detail {
 

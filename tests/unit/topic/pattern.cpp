@@ -5,26 +5,12 @@
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "support/topic_cases.hpp"
 
 using brook::is_literal;
 using brook::matches;
-using brook::selects_topic;
 
 namespace {
-
-/// What the broker's check says against a pattern; "accepted" if nothing.
-std::string reason_of(std::string_view pattern) {
-  try {
-    brook::validate_pattern(pattern);
-    return "accepted";
-  } catch (const brook::InvalidPattern& error) {
-    CHECK(error.pattern() == pattern);
-    const std::string what = error.what();
-    const std::string prefix = "invalid pattern '" + brook::detail::shown(pattern) + "': ";
-    REQUIRE(what.starts_with(prefix));
-    return what.substr(prefix.size());
-  }
-}
 
 std::string repeated(std::string_view text, std::size_t count) {
   std::string all;
@@ -36,6 +22,7 @@ struct SlashSyntax {
   static constexpr char separator = '/';
   static constexpr char single_wildcard = '+';
   static constexpr char multi_wildcard = '>';
+  static constexpr brook::SyntaxRules rules{};
 };
 
 }  // namespace
@@ -153,57 +140,154 @@ TEST_CASE("another syntax brings other characters", "[topic]") {
   CHECK_FALSE(matches<SlashSyntax>("a.*", "a.b"));
 }
 
-TEST_CASE("only a pattern that begins with a literal '__' word selects internal topics",
-          "[topic]") {
-  static_assert(selects_topic("__dead_letter.*", "__dead_letter.billing"));
-  CHECK(selects_topic("__consumer_offsets", "__consumer_offsets"));
-  CHECK(selects_topic("__dead_letter.#", "__dead_letter"));
-  CHECK_FALSE(selects_topic("#", "__consumer_offsets"));
-  CHECK_FALSE(selects_topic("*", "__consumer_offsets"));
-  CHECK_FALSE(selects_topic("*.billing", "__dead_letter.billing"));
-  CHECK_FALSE(selects_topic("#.__dead_letter.billing", "__dead_letter.billing"));
-  CHECK_FALSE(selects_topic("__consumer_offsets", "__dead_letter"));
-  CHECK(selects_topic("#", "orders.__x"));
-  CHECK(selects_topic("*", "_orders"));
-  CHECK(selects_topic("orders.*", "orders.eu"));
-  CHECK_FALSE(selects_topic("orders.*", "orders"));
-}
+namespace {
 
-TEST_CASE("a broker's pattern consists of words of the name alphabet, '*' and '#'", "[topic]") {
-  for (const std::string_view pattern :
-       {"a", "orders.eu.created", "*", "#", "orders.*.created", "#.#", "#.*.#", "orders.#",
-        "__dead_letter.*", "A-Z_0.-"}) {
-    CHECK(reason_of(pattern) == "accepted");
+template <class Syntax>
+std::string pattern_reason(std::string_view pattern, const brook::PatternLimits& limits = {}) {
+  try {
+    brook::validate_pattern<Syntax>(pattern, limits);
+    return "accepted";
+  } catch (const brook::InvalidPattern& error) {
+    CHECK(error.pattern() == pattern);
+    const std::string what = error.what();
+    return what.substr(what.find("': ") + 3);
   }
-  CHECK(reason_of("orders/eu") ==
-        "'/' at index 6 is not allowed: use A-Z, a-z, 0-9, '_', '-', '.' between segments, and as "
-        "whole segments '*' (exactly one) and '#' (any number)");
-  CHECK(reason_of("orders.+").starts_with("'+' at index 7 is not allowed"));
-  CHECK(reason_of("a.b\xc3\xa9").starts_with("byte 0xc3 at index 3 is not allowed"));
 }
 
-TEST_CASE("a wildcard inside a word of a broker's pattern is refused and explained", "[topic]") {
-  CHECK(reason_of("orders.a*") ==
-        "'*' at index 8 is part of a word, but no topic has it in its name: a wildcard is a whole "
-        "segment");
-  CHECK(reason_of("*a").starts_with("'*' at index 0 is part of a word"));
-  CHECK(reason_of("fo#o.bar").starts_with("'#' at index 2 is part of a word"));
-  CHECK(reason_of("a.**").starts_with("'*' at index 2 is part of a word"));
+template <class Syntax>
+std::string topic_reason(std::string_view topic, const brook::PatternLimits& limits = {}) {
+  try {
+    brook::validate_topic<Syntax>(topic, limits);
+    return "accepted";
+  } catch (const brook::InvalidTopicName& error) {
+    CHECK(error.name() == topic);
+    const std::string what = error.what();
+    return what.substr(what.find("': ") + 3);
+  }
 }
 
-TEST_CASE("a broker's pattern has no empty segments", "[topic]") {
-  CHECK(reason_of("") == "it is empty: name a topic, or use '#' for all topics");
-  CHECK(reason_of(".") == "it begins with '.': remove it, segments must not be empty");
-  CHECK(reason_of(".a") == "it begins with '.': remove it, segments must not be empty");
-  CHECK(reason_of("a.") == "it ends with '.': remove it, segments must not be empty");
-  CHECK(reason_of("a..*") == "the segment at index 2 is empty: remove one of the two '.'");
-  CHECK(reason_of("#.") == "it ends with '.': remove it, segments must not be empty");
+/// How many rows of the dialect had each verdict.
+struct Verdicts {
+  int match = 0;
+  int no = 0;
+  int invalid_pattern = 0;
+  int invalid_topic = 0;
+  bool operator==(const Verdicts&) const = default;
+};
+
+template <class Syntax>
+Verdicts check_rows(std::string_view dialect) {
+  Verdicts verdicts;
+  for (const support::TopicCase& row : support::topic_cases(dialect)) {
+    INFO("pattern '" << row.pattern.value_or("-") << "' topic '" << row.topic.value_or("-") << "'");
+    if (row.expected == "invalid-pattern") {
+      ++verdicts.invalid_pattern;
+      CHECK_FALSE(brook::is_valid_pattern<Syntax>(row.pattern.value()));
+      CHECK(pattern_reason<Syntax>(row.pattern.value()) != "accepted");
+      if (row.topic) CHECK_FALSE(matches<Syntax>(*row.pattern, *row.topic));
+    } else if (row.expected == "invalid-topic") {
+      ++verdicts.invalid_topic;
+      CHECK_FALSE(brook::is_valid_topic<Syntax>(row.topic.value()));
+      CHECK(topic_reason<Syntax>(row.topic.value()) != "accepted");
+      if (row.pattern) CHECK_FALSE(matches<Syntax>(*row.pattern, *row.topic));
+    } else {
+      const bool expected = row.expected == "match";
+      ++(expected ? verdicts.match : verdicts.no);
+      CHECK(pattern_reason<Syntax>(row.pattern.value()) == "accepted");
+      CHECK(topic_reason<Syntax>(row.topic.value()) == "accepted");
+      CHECK(matches<Syntax>(*row.pattern, *row.topic) == expected);
+    }
+  }
+  return verdicts;
 }
 
-TEST_CASE("a broker's pattern has at most 1024 bytes in at most 128 segments", "[topic]") {
-  CHECK(reason_of(std::string(1024, 'a')) == "accepted");
-  CHECK(reason_of(std::string(1025, 'a')) == "it has 1025 bytes: shorten it to at most 1024");
-  CHECK(reason_of(repeated("*.", 127) + "#") == "accepted");
-  CHECK(reason_of(repeated("*.", 128) + "#") ==
-        "it has 129 segments: use at most 128, '#' stands for any number of them");
+}  // namespace
+
+TEST_CASE("matches and the validity checks agree with the cases of public brokers", "[topic]") {
+  CHECK(check_rows<brook::AmqpSyntax>("amqp") == Verdicts{105, 159, 0, 0});
+  CHECK(check_rows<brook::MqttSyntax>("mqtt") == Verdicts{97, 64, 78, 19});
+  CHECK(check_rows<brook::NatsSyntax>("nats") == Verdicts{20, 10, 2, 7});
+}
+
+TEST_CASE("every text is a pattern and a topic of the AMQP dialect", "[topic]") {
+  const std::string_view zero("\0a", 2);
+  for (const std::string_view text : {std::string_view(), std::string_view("."), zero,
+                                      std::string_view("#.a*.#"), std::string_view("$SYS.#")}) {
+    CHECK(pattern_reason<brook::AmqpSyntax>(text) == "accepted");
+    CHECK(topic_reason<brook::AmqpSyntax>(text) == "accepted");
+  }
+}
+
+TEST_CASE("every reason against a pattern or topic says where and what to do", "[topic]") {
+  using brook::MqttSyntax;
+  using brook::NatsSyntax;
+  CHECK(pattern_reason<MqttSyntax>("") == "it is empty: give it at least one segment");
+  CHECK(topic_reason<NatsSyntax>("") == "it is empty: give it at least one segment");
+  CHECK(pattern_reason<MqttSyntax>("a/b+") ==
+        "'+' at index 3 is part of a word: a wildcard is a whole segment, between two '/'");
+  CHECK(topic_reason<MqttSyntax>("a/b+") ==
+        "'+' at index 3 is a wildcard: a topic is exact, only patterns have wildcards");
+  CHECK(topic_reason<NatsSyntax>("a.*") ==
+        "'*' at index 2 is a wildcard: a topic is exact, only patterns have wildcards");
+  CHECK(topic_reason<NatsSyntax>("a.b*") == "accepted");
+  CHECK(pattern_reason<MqttSyntax>("a/#/b") ==
+        "'#' at index 2 is not the last segment: only there it may stand");
+  CHECK(pattern_reason<NatsSyntax>(">.a") ==
+        "'>' at index 0 is not the last segment: only there it may stand");
+  CHECK(pattern_reason<NatsSyntax>("a..b") ==
+        "the segment at index 2 is empty: remove the '.' beside it");
+  CHECK(topic_reason<NatsSyntax>("a.") ==
+        "the segment at index 2 is empty: remove the '.' beside it");
+  CHECK(topic_reason<NatsSyntax>("a.b c") ==
+        "' ' at index 3 is not allowed in this dialect: leave it out");
+  CHECK(pattern_reason<MqttSyntax>(std::string_view("a/\0", 3)) ==
+        "byte 0x00 at index 2 is not allowed in this dialect: leave it out");
+  CHECK(pattern_reason<MqttSyntax>("$share/group/a") ==
+        "it begins with '$share', which is no part of a pattern: give what is behind the prefix");
+  CHECK(topic_reason<MqttSyntax>("$share/group/a") == "accepted");
+  CHECK(pattern_reason<MqttSyntax>("$shared/a") == "accepted");
+}
+
+TEST_CASE("limits count bytes and segments, and both are inclusive", "[topic]") {
+  const brook::PatternLimits limits{.max_size = 7, .max_segments = 3};
+  CHECK(pattern_reason<brook::AmqpSyntax>("aaa.b.c", limits) == "accepted");
+  CHECK(pattern_reason<brook::AmqpSyntax>("aaaa.b.c", limits) ==
+        "it has 8 bytes: shorten it to at most 7, or raise max_size");
+  CHECK(topic_reason<brook::AmqpSyntax>("a.b.c.d", limits) ==
+        "it has 4 segments: use at most 3, or raise max_segments");
+  CHECK(brook::is_valid_topic(std::string(5'000, '.')));
+  CHECK_FALSE(brook::is_valid_topic(std::string(128, '.'), brook::PatternLimits{}));
+  CHECK(brook::is_valid_topic(std::string(127, '.'), brook::PatternLimits{}));
+}
+
+namespace {
+
+struct AtLeastOne {
+  static constexpr char separator = '.';
+  static constexpr char single_wildcard = '*';
+  static constexpr char multi_wildcard = '#';
+  static constexpr brook::SyntaxRules rules{.multi_matches_none = false, .hides_dollar = true};
+};
+
+}  // namespace
+
+TEST_CASE("a multi wildcard that takes one segment at least does so anywhere", "[topic]") {
+  CHECK_FALSE(matches<AtLeastOne>("a.#.b", "a.b"));
+  CHECK(matches<AtLeastOne>("a.#.b", "a.x.b"));
+  CHECK(matches<AtLeastOne>("a.#.b", "a.b.b"));
+  CHECK_FALSE(matches<AtLeastOne>("#.#", "a"));
+  CHECK(matches<AtLeastOne>("#.#", "a.b"));
+  CHECK(matches<AtLeastOne>("#.b.#", "b.b.b"));
+  CHECK_FALSE(matches<AtLeastOne>("#.b.#", "b.b"));
+  CHECK_FALSE(matches<AtLeastOne>("#", ""));
+}
+
+TEST_CASE("wildcards in front pass over topics that begin with '$' if the dialect says so",
+          "[topic]") {
+  CHECK_FALSE(matches<brook::MqttSyntax>("#", "$SYS/x"));
+  CHECK_FALSE(matches<brook::MqttSyntax>("+/x", "$SYS/x"));
+  CHECK(matches<brook::MqttSyntax>("$SYS/#", "$SYS"));
+  CHECK(matches<brook::MqttSyntax>("a/#", "a/$SYS"));
+  CHECK(matches<brook::MqttSyntax>("a/+", "a/$SYS"));
+  CHECK(matches<brook::AmqpSyntax>("#", "$SYS.x"));
 }

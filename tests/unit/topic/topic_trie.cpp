@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
+#include <cstdint>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,31 +15,11 @@
 
 #include <brook/topic/pattern.hpp>
 
+#include "support/allocations.hpp"
 #include "support/catch.hpp"
-
-#ifndef BROOK_TEST_DATA_DIR
-#define BROOK_TEST_DATA_DIR "tests/data"
-#endif
+#include "support/topic_cases.hpp"
 
 using brook::TopicTrie;
-
-namespace {
-
-/// A value whose hash fails if it is negative.
-struct Fragile {
-  int number;
-  bool operator==(const Fragile&) const = default;
-};
-
-}  // namespace
-
-template <>
-struct std::hash<Fragile> {
-  std::size_t operator()(const Fragile& value) const {
-    if (value.number < 0) throw std::runtime_error("no hash");
-    return static_cast<std::size_t>(value.number);
-  }
-};
 
 namespace {
 
@@ -86,48 +67,21 @@ std::string repeated(std::string_view text, std::size_t count) {
   return all;
 }
 
+const brook::TopicTrieOptions deep{.limits = {.max_size = 100'000, .max_segments = 10'000}};
+
+struct AtLeastOne {
+  static constexpr char separator = '.';
+  static constexpr char single_wildcard = '*';
+  static constexpr char multi_wildcard = '#';
+  static constexpr brook::SyntaxRules rules{.multi_matches_none = false, .hides_dollar = true};
+};
+
 struct SlashSyntax {
   static constexpr char separator = '/';
   static constexpr char single_wildcard = '+';
   static constexpr char multi_wildcard = '>';
+  static constexpr brook::SyntaxRules rules{};
 };
-
-struct PatternCase {
-  std::string dialect;
-  std::string pattern;
-  std::string topic;
-  std::string expected;
-};
-
-std::string unescaped(std::string_view cell) {
-  std::string text;
-  for (std::size_t i = 0; i < cell.size(); ++i) {
-    if (cell[i] != '\\' || i + 1 == cell.size()) {
-      text += cell[i];
-      continue;
-    }
-    ++i;
-    text += cell[i] == '0' ? '\0' : cell[i] == 't' ? '\t' : cell[i];
-  }
-  return text;
-}
-
-std::vector<PatternCase> read_pattern_cases() {
-  std::ifstream file(BROOK_TEST_DATA_DIR "/topic_patterns.tsv");
-  REQUIRE(file.is_open());
-  std::vector<PatternCase> cases;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> cells;
-    std::size_t begin = 0;
-    for (std::size_t tab; (tab = line.find('\t', begin)) != std::string::npos; begin = tab + 1) {
-      cells.push_back(unescaped(line.substr(begin, tab - begin)));
-    }
-    REQUIRE(cells.size() == 4);  // and the source behind the last tab
-    cases.push_back({cells[0], cells[1], cells[2], cells[3]});
-  }
-  return cases;
-}
 
 }  // namespace
 
@@ -144,40 +98,69 @@ TEST_CASE("the example of TopicTrie does what it says", "[topic]") {
   CHECK(notified == Ints{1});
 }
 
-TEST_CASE("matches and TopicTrie agree with the AMQP cases of public brokers", "[topic]") {
-  int checked = 0;
-  int matching = 0;
-  for (const PatternCase& row : read_pattern_cases()) {
-    if (row.dialect != "amqp" && row.dialect != "amqp-rabbitmq-limit") continue;
-    INFO("pattern '" << row.pattern << "' topic '" << row.topic << "'");
-    REQUIRE((row.expected == "match" || row.expected == "no"));
-    const bool expected = row.expected == "match";
-    CHECK(brook::matches(row.pattern, row.topic) == expected);
-    TopicTrie<int> trie;
-    REQUIRE(trie.insert(row.pattern, 7));
-    CHECK(found(trie, row.topic) == (expected ? Ints{7} : Ints{}));
-    ++checked;
-    matching += expected ? 1 : 0;
+namespace {
+
+template <class Syntax>
+int check_rows(std::string_view dialect) {
+  int rows = 0;
+  for (const support::TopicCase& row : support::topic_cases(dialect)) {
+    INFO("pattern '" << row.pattern.value_or("-") << "' topic '" << row.topic.value_or("-") << "'");
+    ++rows;
+    TopicTrie<int, Syntax> trie;
+    if (row.expected == "invalid-pattern") {
+      CHECK_THROWS_AS(trie.insert(row.pattern.value(), 7), brook::InvalidPattern);
+      CHECK(trie.empty());
+      CHECK(trie.memory_use() == 0);
+    } else if (row.expected == "invalid-topic") {
+      if (row.pattern) REQUIRE(trie.insert(*row.pattern, 7));
+      CHECK_THROWS_AS(trie.match(row.topic.value(), [](int) { FAIL("visited"); }),
+                      brook::InvalidTopicName);
+      CHECK_THROWS_AS(trie.matches_any(*row.topic), brook::InvalidTopicName);
+    } else {
+      REQUIRE(trie.insert(row.pattern.value(), 7));
+      CHECK(found(trie, row.topic.value()) == (row.expected == "match" ? Ints{7} : Ints{}));
+    }
   }
-  CHECK(checked == 264);
-  CHECK(matching == 105);
+  return rows;
 }
 
-TEST_CASE("all AMQP cases together in one trie find what each finds alone", "[topic]") {
-  std::vector<PatternCase> cases;
-  for (PatternCase& row : read_pattern_cases()) {
-    if (row.dialect == "amqp") cases.push_back(std::move(row));
+}  // namespace
+
+TEST_CASE("TopicTrie agrees with the cases of public brokers in all dialects", "[topic]") {
+  CHECK(check_rows<brook::AmqpSyntax>("amqp") == 264);
+  CHECK(check_rows<brook::MqttSyntax>("mqtt") == 258);
+  CHECK(check_rows<brook::NatsSyntax>("nats") == 39);
+}
+
+namespace {
+
+/// All valid patterns of a dialect together in one trie, asked for every valid topic.
+template <class Syntax>
+void check_together(std::string_view dialect) {
+  TopicTrie<int, Syntax> trie;
+  std::vector<std::string> patterns;
+  for (const support::TopicCase& row : support::topic_cases(dialect)) {
+    if (!row.pattern || !brook::is_valid_pattern<Syntax>(*row.pattern)) continue;
+    trie.insert(*row.pattern, static_cast<int>(patterns.size()));
+    patterns.push_back(*row.pattern);
   }
-  TopicTrie<int> trie;
-  for (std::size_t i = 0; i < cases.size(); ++i) trie.insert(cases[i].pattern, static_cast<int>(i));
-  CHECK(trie.size() == cases.size());
-  for (const PatternCase& topic : cases) {
+  for (const support::TopicCase& row : support::topic_cases(dialect)) {
+    if (!row.topic || !brook::is_valid_topic<Syntax>(*row.topic)) continue;
     Ints expected;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      if (brook::matches(cases[i].pattern, topic.topic)) expected.push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (brook::matches<Syntax>(patterns[i], *row.topic)) expected.push_back(static_cast<int>(i));
     }
-    CHECK(found(trie, topic.topic) == expected);
+    INFO("topic '" << *row.topic << "'");
+    CHECK(found(trie, *row.topic) == expected);
   }
+}
+
+}  // namespace
+
+TEST_CASE("all cases together in one trie find what each finds alone", "[topic]") {
+  check_together<brook::AmqpSyntax>("amqp");
+  check_together<brook::MqttSyntax>("mqtt");
+  check_together<brook::NatsSyntax>("nats");
 }
 
 TEST_CASE("an empty trie matches nothing", "[topic]") {
@@ -314,13 +297,13 @@ TEST_CASE("a pattern in the middle of another one comes and goes alone", "[topic
   CHECK(content(trie) == Pairs{{"a.b.c", 1}});
 }
 
-TEST_CASE("a value is destroyed when its last pattern goes", "[topic]") {
+TEST_CASE("a value goes with its pattern", "[topic]") {
   TopicTrie<std::shared_ptr<int>> trie;
   const auto subscriber = std::make_shared<int>(1);
   trie.insert("a", subscriber);
   trie.insert("b.#", subscriber);
   trie.insert("c.*", subscriber);
-  CHECK(subscriber.use_count() == 2);
+  CHECK(subscriber.use_count() == 4);
   trie.erase("a", subscriber);
   CHECK(trie.erase("c.*") == 1);
   CHECK(subscriber.use_count() == 2);
@@ -407,17 +390,195 @@ TEST_CASE("an exception of the visitor passes and leaves the trie as it was", "[
   CHECK(found(trie, "a.b") == Ints{1, 2});
 }
 
-TEST_CASE("a value that cannot be hashed is refused and leaves the trie as it was", "[topic]") {
-  TopicTrie<Fragile> trie;
-  CHECK_THROWS_AS(trie.insert("a.b", Fragile{-1}), std::runtime_error);
-  CHECK(trie.empty());
-  CHECK(trie.node_count() == 0);
-  CHECK(trie.insert("a.b", Fragile{1}));
-  CHECK_THROWS_AS(trie.insert("a.b.c", Fragile{-1}), std::runtime_error);
-  CHECK_THROWS_AS(trie.erase("a.b", Fragile{-1}), std::runtime_error);
-  CHECK(trie.size() == 1);
+TEST_CASE("an insert that runs out of memory leaves the trie as it was", "[topic]") {
+  // Among them: short and long segments, a second spelling, a second and a 17th value.
+  const std::string long_segment(40, 'x');
+  const std::vector<std::string> patterns = {
+      "a.b", "a.*." + long_segment + ".c", "#.b.#.c", "#", "#.#", "a.*", "a.*.#.d", long_segment};
+  for (std::uint64_t successes = 0; successes < 40; ++successes) {
+    TopicTrie<int> trie;
+    Pairs pairs;
+    for (int value = 0; value < 18; ++value) {
+      for (const std::string& pattern : patterns) {
+        if (value != 0 && value != 5 && pattern != "a.*") continue;
+        try {
+          const support::FailAllocationsAfter fail(successes % 8);
+          trie.insert(pattern, value);
+        } catch (const std::bad_alloc&) {
+          continue;
+        }
+        pairs.emplace_back(pattern, value);
+      }
+      for (std::size_t i = 0; i < successes % 3 && !pairs.empty(); ++i) {
+        REQUIRE(trie.erase(pairs.back().first, pairs.back().second));
+        pairs.pop_back();
+      }
+    }
+    std::sort(pairs.begin(), pairs.end());
+    REQUIRE(content(trie) == pairs);
+    for (const auto& [pattern, value] : pairs) REQUIRE(trie.erase(pattern, value));
+    CHECK(trie.memory_use() == 0);
+  }
+}
+
+TEST_CASE("after everything was erased, all memory is given back", "[topic]") {
+  const support::CountAllocations allocations;
+  {
+    TopicTrie<int> trie;
+    for (int i = 0; i < 5'000; ++i) {
+      const std::string name = "site" + std::to_string(i % 17) + ".unit" + std::to_string(i);
+      trie.insert(name, i);
+      trie.insert(name + ".*." + std::string(static_cast<std::size_t>(i) % 40, 'l'), i);
+      trie.insert("#.unit" + std::to_string(i) + ".#", i);
+      trie.insert("shared.#", i);
+    }
+    CHECK(trie.memory_use() > 100'000);
+    const std::size_t full = trie.memory_use();
+    for (int i = 0; i < 5'000; ++i) {
+      const std::string name = "site" + std::to_string(i % 17) + ".unit" + std::to_string(i);
+      REQUIRE(trie.erase(name, i));
+      REQUIRE(trie.erase(name + ".*." + std::string(static_cast<std::size_t>(i) % 40, 'l'), i));
+      REQUIRE(trie.erase("#.unit" + std::to_string(i) + ".#", i));
+      REQUIRE(trie.erase("shared.#", i));
+      if (i == 4'900) CHECK(trie.memory_use() < full / 4);
+      if (i % 500 == 0)
+        CHECK(found(trie, "shared.x").size() == 4'999 - static_cast<std::size_t>(i));
+    }
+    CHECK(trie.empty());
+    CHECK(trie.node_count() == 0);
+    CHECK(trie.pattern_count() == 0);
+    CHECK(trie.memory_use() == 0);
+    CHECK(allocations.is_balanced());
+  }
+}
+
+TEST_CASE("steady coming and going does not make a trie grow", "[topic]") {
+  TopicTrie<int> trie;
+  const auto pattern = [](int i) {
+    return "a.*.n" + std::to_string(i) + (i % 2 == 0 ? "." + std::string(30, 'x') : "");
+  };
+  for (int i = 0; i < 1'000; ++i) trie.insert(pattern(i), i);
+  std::size_t largest = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    trie.erase(pattern(i), i);
+    trie.insert(pattern(i + 1'000), i + 1'000);
+    if (i == 2'000) largest = trie.memory_use();
+  }
+  CHECK(trie.memory_use() <= largest + largest / 2);
+}
+
+namespace {
+
+/// Every segment collides with every other.
+struct OneHash {
+  std::uint64_t operator()(std::string_view, std::uint64_t) const noexcept { return 42; }
+};
+
+}  // namespace
+
+TEST_CASE("a hash whose values all collide makes no wrong answer", "[topic]") {
+  const std::string first = "a-segment-of-more-than-fifteen-bytes";
+  const std::string second = "b-segment-of-more-than-fifteen-bytes";
+  TopicTrie<int, brook::AmqpSyntax, OneHash> trie;
+  const std::vector<std::string> patterns = {"a.*",
+                                             "b.*",
+                                             "*.a",
+                                             "*.b",
+                                             "a.b",
+                                             "b.a",
+                                             first + ".*",
+                                             second + ".*",
+                                             first + "." + second,
+                                             "#." + first + ".#",
+                                             "*." + second};
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    REQUIRE(trie.insert(patterns[i], static_cast<int>(i)));
+  }
+  for (std::size_t erased = 0; erased <= patterns.size(); ++erased) {
+    for (const std::string& topic :
+         {std::string("a.b"), std::string("b.a"), std::string("a.a"), first + "." + second,
+          second + "." + first, first + "." + first, first, "a." + second, std::string("c.d")}) {
+      Ints expected;
+      for (std::size_t i = erased; i < patterns.size(); ++i) {
+        if (brook::matches(patterns[i], topic)) expected.push_back(static_cast<int>(i));
+      }
+      Ints values;
+      trie.match(topic, [&](int value) { values.push_back(value); });
+      std::sort(values.begin(), values.end());
+      INFO("topic " << topic << " without " << erased);
+      CHECK(values == expected);
+    }
+    if (erased < patterns.size()) {
+      REQUIRE(trie.erase(patterns[erased], static_cast<int>(erased)));
+    }
+  }
+}
+
+TEST_CASE("limits are options, and what is beyond them is refused by name", "[topic]") {
+  TopicTrie<int> trie({.limits = {.max_size = 5, .max_segments = 2}});
+  CHECK(trie.insert("a.b", 1));
+  CHECK_THROWS_AS(trie.insert("a.b.c", 1), brook::InvalidPattern);
+  CHECK_THROWS_AS(trie.insert("aaaaaa", 1), brook::InvalidPattern);
+  CHECK_THROWS_AS(trie.matches_any("a.b.c"), brook::InvalidTopicName);
+  CHECK_THROWS_AS(trie.matches_any("aaaaaa"), brook::InvalidTopicName);
   CHECK(trie.matches_any("a.b"));
-  CHECK_FALSE(trie.matches_any("a.b.c"));
+  CHECK(trie.size() == 1);
+  CHECK_THROWS_AS(TopicTrie<int>({.limits = {.max_size = 0}}), brook::InvalidArgument);
+  CHECK_THROWS_AS(TopicTrie<int>({.limits = {.max_segments = 0}}), brook::InvalidArgument);
+  CHECK_THROWS_AS(TopicTrie<int>({.limits = {.max_size = std::size_t{1} << 24}}),
+                  brook::InvalidArgument);
+}
+
+TEST_CASE("no result depends on the seed of the hash", "[topic]") {
+  Pairs first;
+  Ints matched;
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+    TopicTrie<int> trie({.seed = seed});
+    for (int i = 0; i < 200; ++i) trie.insert("a." + std::to_string(i % 50) + ".#", i);
+    trie.insert("*.7", 1'000);
+    Pairs order;
+    trie.for_each([&](std::string_view pattern, int value) { order.emplace_back(pattern, value); });
+    Ints values;
+    trie.match("a.7", [&](int value) { values.push_back(value); });
+    if (first.empty()) {
+      first = order;
+      matched = values;
+    }
+    CHECK(order == first);
+    CHECK(values == matched);
+    CHECK(values.size() == 5);
+  }
+}
+
+TEST_CASE("two spellings that mean the same share a place and come and go alone", "[topic]") {
+  TopicTrie<int> trie;
+  trie.insert("a.#.*", 1);
+  const std::size_t nodes = trie.node_count();
+  trie.insert("a.*.#", 1);
+  trie.insert("a.#.*.#", 2);
+  CHECK(trie.node_count() == nodes);
+  CHECK(trie.pattern_count() == 3);
+  CHECK(found(trie, "a.b") == Ints{1, 2});
+  CHECK(trie.erase("a.#.*") == 1);
+  CHECK(found(trie, "a.b.c") == Ints{1, 2});
+  CHECK_FALSE(trie.erase("a.*.#", 2));
+  CHECK(trie.erase("a.*.#", 1));
+  CHECK(found(trie, "a.b.c") == Ints{2});
+  CHECK(content(trie) == Pairs{{"a.#.*.#", 2}});
+}
+
+TEST_CASE("with one segment at least, '#' is still found wherever it stands", "[topic]") {
+  TopicTrie<int, AtLeastOne> trie;
+  const std::vector<std::string> patterns = {"#", "a.#", "a.#.b", "#.#", "#.b.#", "*.#", "#.*.#.b"};
+  for (std::size_t i = 0; i < patterns.size(); ++i) trie.insert(patterns[i], static_cast<int>(i));
+  for (const std::string_view topic : {"", "a", "b", "a.b", "a.a.b", "b.b.b", "a.x.y.b", "$a.b"}) {
+    Ints expected;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (brook::matches<AtLeastOne>(patterns[i], topic)) expected.push_back(static_cast<int>(i));
+    }
+    INFO("topic '" << topic << "'");
+    CHECK(found(trie, topic) == expected);
+  }
 }
 
 TEST_CASE("seven '#' against 24 segments deliver exactly once", "[topic]") {
@@ -429,7 +590,7 @@ TEST_CASE("seven '#' against 24 segments deliver exactly once", "[topic]") {
 
 TEST_CASE("hundreds of '#' need no more than pattern size times topic size", "[topic]") {
   // Trying all ways to spread the segments over the wildcards would never end.
-  TopicTrie<int> trie;
+  TopicTrie<int> trie(deep);
   trie.insert(repeated("#.a.", 300) + "#", 1);
   trie.insert(repeated("#.a.", 300) + "#.b", 2);
   trie.insert(repeated("#.", 300) + "b.#", 3);
@@ -440,7 +601,7 @@ TEST_CASE("hundreds of '#' need no more than pattern size times topic size", "[t
 
 TEST_CASE("patterns and topics of 10,000 segments work", "[topic]") {
   const std::string name = repeated("a.", 9'999) + "a";
-  TopicTrie<int> trie;
+  TopicTrie<int> trie(deep);
   trie.insert(name, 1);
   trie.insert(repeated("*.", 9'999) + "*", 2);
   trie.insert("a.#.a", 3);
