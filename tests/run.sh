@@ -31,8 +31,9 @@ has ninja || has make || missing="$missing ninja-build"
 if has "${CXX:-c++}"; then
   has_header catch2/catch.hpp || has_header catch2/catch_all.hpp || missing="$missing catch2"
   has_header benchmark/benchmark.h || missing="$missing libbenchmark-dev"
+  has_header mosquitto.h || missing="$missing libmosquitto-dev"
 else
-  missing="$missing catch2 libbenchmark-dev"
+  missing="$missing catch2 libbenchmark-dev libmosquitto-dev"
 fi
 
 if [ -n "$missing" ]; then
