@@ -105,6 +105,10 @@ void every_part_alone() {
   trie.insert("orders.*.created", 1);
   trie.match("orders.eu.created", [](int subscriber) { check(subscriber == 1); });
 
+  brook::TopicNames<int> names;  // the other way round: which topics does a pattern select?
+  names.insert("orders.eu.created", 1);
+  names.match("orders.#", [](int topic) { check(topic == 1); });
+
   check(brook::KeyHashPartitioner{}("customer-42", 8) == brook::PartitionId{1});  // as in Kafka
 }
 

@@ -16,4 +16,5 @@
 #include <brook/log/topic_log.hpp>
 #include <brook/storage/memory_storage.hpp>
 #include <brook/topic/partitioner.hpp>
+#include <brook/topic/topic_names.hpp>
 #include <brook/topic/topic_trie.hpp>

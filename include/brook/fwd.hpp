@@ -42,7 +42,7 @@ struct NatsSyntax;
 struct SyntaxRules;
 struct PatternLimits;
 struct SegmentHash;
-struct TopicTrieOptions;
+struct TopicIndexOptions;
 class KeyHashPartitioner;
 class RandomPartitioner;
 class FixedPartitioner;

@@ -109,7 +109,7 @@ class Checker {
   }
 
   std::string_view topic_;
-  brook::TopicTrie<std::size_t, Syntax> trie_{brook::TopicTrieOptions{
+  brook::TopicTrie<std::size_t, Syntax> trie_{brook::TopicIndexOptions{
       .limits = {.max_size = max_input, .max_segments = max_input + 1}, .seed = 1}};
 };
 

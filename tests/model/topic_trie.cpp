@@ -16,63 +16,12 @@
 
 #include "support/catch.hpp"
 #include "support/random.hpp"
+#include "support/topic_generator.hpp"
 #include "support/topic_reference.hpp"
 
 namespace {
 
 using Model = std::set<std::pair<std::string, int>>;
-
-/// What no broker has: a multi wildcard that takes one segment at least, anywhere.
-struct OddSyntax {
-  static constexpr char separator = ':';
-  static constexpr char single_wildcard = '?';
-  static constexpr char multi_wildcard = '!';
-  static constexpr brook::SyntaxRules rules{.multi_matches_none = false,
-                                            .allows_empty_segments = false,
-                                            .allows_wildcards_in_words = false,
-                                            .hides_dollar = true,
-                                            .forbidden_bytes = "\n",
-                                            .reserved_first_segment = "b"};
-};
-
-/// Random texts over an alphabet so small that most of them have to do with each other.
-template <class Syntax>
-class Generator {
- public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
-
-  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random_.below(limit)); }
-
-  std::string pattern() { return text({"a", "b", "$", "1", "1", "2", "2"}, 7); }
-  std::string topic() { return text({"a", "a", "b", "b", "b", "$"}, 7); }
-
- private:
-  /// Words as they are, but 1 and 2 for the wildcards; seldom one that many dialects refuse.
-  std::string text(const std::vector<std::string_view>& words, std::size_t max_words) {
-    static const std::vector<std::string_view> rare = {"",
-                                                       "a1",
-                                                       "1a",
-                                                       "22",
-                                                       "1",
-                                                       "2",
-                                                       " ",
-                                                       "\n",
-                                                       "a-segment-of-more-than-15-bytes",
-                                                       "b-segment-of-more-than-15-bytes",
-                                                       "$share"};
-    std::string result;
-    const std::size_t count = below(max_words + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i != 0) result += Syntax::separator;
-      for (const char c : below(12) == 0 ? rare[below(rare.size())] : words[below(words.size())]) {
-        result += c == '1' ? Syntax::single_wildcard : c == '2' ? Syntax::multi_wildcard : c;
-      }
-    }
-    return result;
-  }
-
-  support::Random random_;
-};
 
 template <class Syntax>
 std::vector<int> expected_values(const Model& model, std::string_view topic) {
@@ -126,8 +75,8 @@ void check_content(const brook::TopicTrie<int, Syntax>& trie, const Model& model
 
 /// One random change to both; the trie must report what the model knows.
 template <class Syntax>
-void change(Generator<Syntax>& random, brook::TopicTrie<int, Syntax>& trie, Model& model,
-            std::size_t inserts) {
+void change(support::TopicGenerator<Syntax>& random, brook::TopicTrie<int, Syntax>& trie,
+            Model& model, std::size_t inserts) {
   const std::size_t kind = random.below(100);
   std::string pattern = random.pattern();
   const int value = static_cast<int>(random.below(random.below(2) == 0 ? 6 : 40));
@@ -170,10 +119,10 @@ TEST_CASE("the reference agrees with the rules as they are written", "[topic][mo
 }
 
 TEMPLATE_TEST_CASE("matches agrees with the reference on random texts", "[topic][model]",
-                   brook::AmqpSyntax, brook::MqttSyntax, brook::NatsSyntax, OddSyntax) {
+                   brook::AmqpSyntax, brook::MqttSyntax, brook::NatsSyntax, support::OddSyntax) {
   using Reference = support::TopicReference<TestType>;
   support::with_seed("model/topic_trie, matches", [](std::uint64_t seed) {
-    Generator<TestType> random(seed);
+    support::TopicGenerator<TestType> random(seed);
     int matching = 0;
     for (int i = 0; i < 50'000; ++i) {
       const std::string pattern = random.pattern();
@@ -195,10 +144,10 @@ TEMPLATE_TEST_CASE("matches agrees with the reference on random texts", "[topic]
 
 TEMPLATE_TEST_CASE("TopicTrie agrees with the reference on random sets of patterns",
                    "[topic][model]", brook::AmqpSyntax, brook::MqttSyntax, brook::NatsSyntax,
-                   OddSyntax) {
+                   support::OddSyntax) {
   // 500 sets with 120 topics each, in four dialects.
   support::for_each_seed("model/topic_trie, sets", 500, [](std::uint64_t seed) {
-    Generator<TestType> random(seed);
+    support::TopicGenerator<TestType> random(seed);
     brook::TopicTrie<int, TestType> trie({.seed = seed});
     Model model;
     const std::size_t patterns = 1 + random.below(40);
@@ -215,9 +164,9 @@ TEMPLATE_TEST_CASE("TopicTrie agrees with the reference on random sets of patter
 }
 
 TEMPLATE_TEST_CASE("random inserts and erases leave what a set of pairs would hold",
-                   "[topic][model]", brook::AmqpSyntax, brook::MqttSyntax, OddSyntax) {
+                   "[topic][model]", brook::AmqpSyntax, brook::MqttSyntax, support::OddSyntax) {
   support::for_each_seed("model/topic_trie, changes", 8, [](std::uint64_t seed) {
-    Generator<TestType> random(seed);
+    support::TopicGenerator<TestType> random(seed);
     brook::TopicTrie<int, TestType> trie;
     Model model;
     for (int step = 0; step < 2'000; ++step) {

@@ -21,6 +21,7 @@
 #include <brook/core/name.hpp>
 #include <brook/topic/name.hpp>
 #include <brook/topic/subscription_pattern.hpp>
+#include <brook/topic/topic_names.hpp>
 #include <brook/topic/topic_trie.hpp>
 
 namespace brook::detail {
@@ -52,6 +53,7 @@ class BrokerState final : public EventSource {
       const MutexLock lock(registry_);
       groups.swap(groups_);
       topics.swap(topics_);
+      names_.clear();
       interests_.clear();
     }
     for (const auto& [name, topic] : topics) topic->close();
@@ -96,8 +98,7 @@ class BrokerState final : public EventSource {
     for (const auto& [group_name, group] : groups_) {
       if (group->shared().dead_letters == topic) throw TopicInUse(std::string(name), group_name);
     }
-    topic->close();
-    unmake_topic(name);
+    unmake_topic(topic);
   }
   [[nodiscard]] std::vector<Topic> topics() {
     const MutexLock lock(registry_);
@@ -139,7 +140,7 @@ class BrokerState final : public EventSource {
     } catch (...) {
       for (const auto& [topic, starts] : begun) group->forget(*topic);
       lose_interest(*group, wanted, group->patterns());
-      if (!has_letters) unmake_topic(letters);
+      if (!has_letters) unmake_topic(existing(letters));
       throw;
     }
     // Nothing can fail from here on.
@@ -246,10 +247,14 @@ class BrokerState final : public EventSource {
       }
     }
   }
-  void unmake_topic(std::string_view name) BROOK_REQUIRES(registry_) {
-    const auto found = topics_.find(name);
-    for (const auto& [group_name, group] : groups_) group->forget(*found->second);
-    topics_.erase(found);
+  /// @throws std::bad_alloc, nothing done
+  void unmake_topic(const Topic& topic) BROOK_REQUIRES(registry_) {
+    names_.erase(topic->name());
+    topics_.erase(topics_.find(topic->name()));
+    topic->close();
+    while (const auto follower = topic->some_follower()) {
+      groups_.find(follower->group_name())->second->forget(*topic);
+    }
   }
 
   Topic make_topic(const std::string& name, const TopicConfig& config) BROOK_REQUIRES(registry_) {
@@ -259,14 +264,13 @@ class BrokerState final : public EventSource {
     const auto place = topics_.emplace(name, topic).first;
     std::vector<GroupState<P>*> told;
     try {
+      names_.insert(name, topic);
       const std::vector<Offset> starts(topic->partition_count());
-      interests_.match(name, [&](GroupState<P>* group) {
-        if (!group->wants(name)) return;
-        told.push_back(group);
-        group->follow(topic, starts);
-      });
+      told = interested(name);
+      for (auto* const group : told) group->follow(topic, starts);
     } catch (...) {
       for (auto* const group : told) group->forget(*topic);
+      if (names_.find(name) != nullptr) names_.erase(name);
       topics_.erase(place);
       throw;
     }
@@ -312,14 +316,39 @@ class BrokerState final : public EventSource {
     return make_topic(name, *options_.auto_create);
   }
 
+  /// The topics that any of @p patterns selects, in order of name.
+  [[nodiscard]] std::vector<Topic> selected(const std::vector<std::string>& patterns)
+      BROOK_REQUIRES(registry_) {
+    std::vector<Topic> list;
+    for (const auto& pattern : patterns) {
+      names_.match(pattern, [&](const Topic& topic) {
+        if (selects_topic(pattern, topic->name())) list.push_back(topic);
+      });
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Topic& a, const Topic& b) { return a->name() < b->name(); });
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+  }
+  /// The groups with a pattern that selects the topic @p name, in order of name.
+  [[nodiscard]] std::vector<GroupState<P>*> interested(std::string_view name)
+      BROOK_REQUIRES(registry_) {
+    std::vector<GroupState<P>*> list;
+    interests_.match(name, [&](GroupState<P>* group) {
+      if (group->wants(name)) list.push_back(group);
+    });
+    std::sort(list.begin(), list.end(),
+              [](const auto* a, const auto* b) { return a->name() < b->name(); });
+    return list;
+  }
+
   /// Where @p group, null if it is new, will begin in topics that it does not follow yet.
   /// @throws OffsetTooOld, OffsetOutOfRange
   std::vector<std::pair<Topic, std::vector<Offset>>> starts_for(
       GroupState<P>* group, const std::vector<std::string>& patterns, const Start& start)
       BROOK_REQUIRES(registry_) {
     std::vector<std::pair<Topic, std::vector<Offset>>> begun;
-    for (const auto& [name, topic] : topics_) {
-      if (!any_selects(patterns, name)) continue;
+    for (const Topic& topic : selected(patterns)) {
       if (group != nullptr && group->follows(*topic)) continue;
       std::vector<Offset> starts;
       for (std::uint32_t i = 0; i < topic->partition_count(); ++i) {
@@ -343,12 +372,12 @@ class BrokerState final : public EventSource {
       open.pop_back();
       if (topic.empty()) continue;
       if (any_selects(patterns, topic)) throw DeadLetterCycle(name, path + " -> " + name);
-      for (const auto& [other_name, other] : groups_) {
-        if (other_name == name || !other->wants(topic)) continue;
-        if (std::find(seen.begin(), seen.end(), other.get()) != seen.end()) continue;
-        seen.push_back(other.get());
+      for (const GroupState<P>* const other : interested(topic)) {
+        if (other->name() == name) continue;
+        if (std::find(seen.begin(), seen.end(), other) != seen.end()) continue;
+        seen.push_back(other);
         const auto& next = other->shared().dead_letters;
-        open.emplace_back(path + " -> " + other_name,
+        open.emplace_back(path + " -> " + other->name(),
                           next == nullptr ? std::string() : next->name());
       }
     }
@@ -362,6 +391,7 @@ class BrokerState final : public EventSource {
   typename P::storage_factory storages_ BROOK_GUARDED_BY(registry_);
   std::map<std::string, Topic, std::less<>> topics_ BROOK_GUARDED_BY(registry_);
   std::map<std::string, Group, std::less<>> groups_ BROOK_GUARDED_BY(registry_);
+  TopicNames<Topic> names_ BROOK_GUARDED_BY(registry_);  ///< The same topics, for patterns.
   TopicTrie<GroupState<P>*> interests_ BROOK_GUARDED_BY(registry_);
   std::uint64_t last_topic_ BROOK_GUARDED_BY(registry_) = 0;
   std::uint32_t last_group_ BROOK_GUARDED_BY(registry_) = 0;

@@ -220,6 +220,7 @@ class PartitionSubscription final : public LeaseSource,
   [[nodiscard]] Offset settled_below() const noexcept override {
     return Offset{settled_.load(std::memory_order_acquire)};
   }
+  [[nodiscard]] std::string_view group_name() const noexcept override { return group_->name; }
   void on_news() override { group_->ready.push(this->shared_from_this()); }
 
   [[nodiscard]] bool is_live(const Receipt& receipt) override {

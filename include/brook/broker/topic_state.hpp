@@ -43,6 +43,7 @@ class Follower {
   virtual void on_news() = 0;
   /// Everything below it is settled.
   [[nodiscard]] virtual Offset settled_below() const noexcept = 0;
+  [[nodiscard]] virtual std::string_view group_name() const noexcept = 0;
 
   // Guarded by the append lock of its partition.
   bool armed = false;  ///< It will be told of the next message.
@@ -185,6 +186,11 @@ class TopicState {
   void add_follower(PartitionId partition, std::shared_ptr<Follower> follower) {
     const MutexLock lock(followers_mutex_);
     followers_.push_back({.partition = partition, .follower = std::move(follower)});
+  }
+  /// Any one; null if there is none.
+  [[nodiscard]] std::shared_ptr<Follower> some_follower() const noexcept {
+    const MutexLock lock(followers_mutex_);
+    return followers_.empty() ? nullptr : followers_.back().follower;
   }
   void remove_follower(const Follower& follower) noexcept {
     {
@@ -367,7 +373,7 @@ class TopicState {
   const typename P::partitioner_type partitioner_{};
   std::vector<std::unique_ptr<Partition<P>>> partitions_;
   std::atomic<bool> closed_{false};
-  Mutex followers_mutex_;
+  mutable Mutex followers_mutex_;
   std::vector<Following> followers_ BROOK_GUARDED_BY(followers_mutex_);
 };
 

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <brook/core/inline_vector.hpp>
+#include <brook/topic/pattern_path.hpp>
 #include <brook/topic/probe_table.hpp>
+#include <brook/topic/segment_edges.hpp>
 #include <brook/topic/segment_key.hpp>
 #include <brook/topic/split_text.hpp>
 #include <brook/topic/syntax.hpp>
@@ -35,56 +36,6 @@ struct alignas(32) PatternEdge {
 };
 static_assert(sizeof(PatternEdge) == 32);
 
-struct PathStep : TextSegment {
-  std::uint32_t parent = 0;  ///< The node it goes out from, once it was looked for.
-};
-
-/// The path of a pattern with wildcards in the form in which it is stored. Within a run of
-/// wildcards their order makes no difference: `#.*` and `*.#` are both "one or more". So a run
-/// becomes its single wildcards and then one multi wildcard that matches nothing as well; where the
-/// dialect says that a multi wildcard takes one segment at least, it is a single and a multi one.
-/// One at the end is no step of its own.
-template <TopicSyntax Syntax>
-class PatternPath {
- public:
-  /// @throws std::bad_alloc
-  template <class Split>
-  PatternPath(const Split& pattern, const TextSegment& single, const TextSegment& multi) {
-    for (const TextSegment& segment : pattern) {
-      if (is_character(segment, Syntax::multi_wildcard)) {
-        if constexpr (!Syntax::rules.multi_matches_none) steps_.push_back({single});
-        ends_in_multi_ = true;
-        is_literal_ = false;
-      } else if (is_character(segment, Syntax::single_wildcard)) {
-        steps_.push_back({single});
-        is_literal_ = false;
-      } else {
-        if (std::exchange(ends_in_multi_, false)) steps_.push_back({multi});
-        steps_.push_back({segment});
-      }
-    }
-  }
-
-  /// Without a wildcard.
-  [[nodiscard]] bool is_literal() const noexcept { return is_literal_; }
-  [[nodiscard]] bool ends_in_multi() const noexcept { return ends_in_multi_; }
-  [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
-  [[nodiscard]] PathStep& operator[](std::size_t index) noexcept { return steps_[index]; }
-  [[nodiscard]] PathStep* begin() noexcept { return steps_.begin(); }
-  [[nodiscard]] PathStep* end() noexcept { return steps_.end(); }
-  [[nodiscard]] const PathStep* begin() const noexcept { return steps_.begin(); }
-  [[nodiscard]] const PathStep* end() const noexcept { return steps_.end(); }
-
- private:
-  static bool is_character(const TextSegment& segment, char c) noexcept {
-    return segment.size == 1 && *segment.text == c;
-  }
-
-  InlineVector<PathStep, 24> steps_{};
-  bool is_literal_ = true;
-  bool ends_in_multi_ = false;
-};
-
 /// Patterns, each with the number of a list, which others keep. Texts of patterns are found in one
 /// hash table; those with wildcards are also paths in a trie, all of whose edges are one more hash
 /// table with the keys (node, segment). `PatternWalk` finds in it what matches a topic.
@@ -98,6 +49,7 @@ class PatternIndex {
   using PatternId = std::uint32_t;
   using Split = SplitText<Syntax, Hash>;
   using Path = PatternPath<Syntax>;
+  using Edges = SegmentEdges<PatternEdge, Hash>;
   static constexpr std::uint32_t none = 0xffffffff;
   static_assert(none == PatternEdge::no_list && none == IdTable::none);
 
@@ -109,11 +61,11 @@ class PatternIndex {
   static constexpr unsigned flag_bits = 4;
 
   explicit PatternIndex(std::uint64_t seed) noexcept
-      : seed_(seed),
-        single_(wildcard(SegmentKey::single_wildcard(), seed)),
-        multi_(wildcard(SegmentKey::multi_wildcard(), seed)) {}
+      : single_(wildcard(SegmentKey::single_wildcard(), seed)),
+        multi_(wildcard(SegmentKey::multi_wildcard(), seed)),
+        edges_(seed) {}
 
-  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return edges_.seed(); }
   /// Patterns.
   [[nodiscard]] std::size_t size() const noexcept { return texts_by_hash_.size(); }
   /// Patterns there were at most since this began.
@@ -127,7 +79,6 @@ class PatternIndex {
 
   // -------------------------------------------------------------------------------------- patterns
 
-  [[nodiscard]] Path path(const Split& pattern) const { return Path(pattern, single_, multi_); }
   /// The id of exactly this text, or none.
   [[nodiscard]] PatternId find(const Split& pattern) const noexcept {
     return texts_by_hash_.find(pattern.hash(),
@@ -143,7 +94,7 @@ class PatternIndex {
     PatternEdge* edge = nullptr;
     std::uint32_t parent = 0;
     for (const TextSegment& step : path) {
-      edge = find_edge(parent, step);
+      edge = edges_.find(parent, step);
       parent = edge->node >> flag_bits;
     }
     return path.ends_in_multi() ? edge->tail_list : edge->end_list;
@@ -223,20 +174,7 @@ class PatternIndex {
   [[nodiscard]] const TextSegment& single() const noexcept { return single_; }
   [[nodiscard]] const TextSegment& multi() const noexcept { return multi_; }
 
-  [[nodiscard]] static std::uint32_t edge_hash(std::uint32_t parent,
-                                               std::uint64_t segment_hash) noexcept {
-    return static_cast<std::uint32_t>(((segment_hash ^ (parent * first_mixer)) * second_mixer) >>
-                                      32);
-  }
-  void prefetch_edge(std::uint32_t hash) const noexcept { edges_.prefetch(hash); }
-  /// The edge below @p parent with the segment @p step, null if there is none. @p hash is their
-  /// `edge_hash`.
-  [[nodiscard]] const PatternEdge* find_edge(std::uint32_t hash, std::uint32_t parent,
-                                             const TextSegment& step) const noexcept {
-    return edges_.find(hash, [&](const PatternEdge& edge) {
-      return edge.parent == parent && is_same(edge.key, step);
-    });
-  }
+  [[nodiscard]] const Edges& edges() const noexcept { return edges_; }
 
  private:
   static constexpr std::uint32_t wildcard_bit = 0x8000'0000;
@@ -252,48 +190,16 @@ class PatternIndex {
     [[nodiscard]] bool is_literal() const noexcept { return (size_and_kind & wildcard_bit) == 0; }
   };
 
-  static TextSegment wildcard(const SegmentKey& key, std::uint64_t seed) noexcept {
-    return {.key = key, .hash = hash_of_key(key, seed)};
-  }
-  [[nodiscard]] bool is_same(const SegmentKey& key, const TextSegment& segment) const noexcept {
-    if (key.low != segment.key.low) return false;
-    if (!segment.key.is_long()) return key.high == segment.key.high;
-    return key.high >> 32 == segment.key.high >> 32 &&
-           texts_.view(key.place(), key.size()) == std::string_view(segment.text, segment.size);
-  }
-  [[nodiscard]] auto hash_of() const noexcept {
-    return [seed = seed_](const PatternEdge& edge) noexcept {
-      std::uint64_t hash = edge.key.low;
-      if (!edge.key.is_long()) {
-        if (std::same_as<Hash, SegmentHash> || edge.key.is_wildcard()) {
-          hash = hash_of_key(edge.key, seed);
-        } else {
-          char buffer[16];
-          hash = Hash{}(edge.key.text(buffer), seed);
-        }
-      }
-      return edge_hash(edge.parent, hash);
-    };
-  }
-  [[nodiscard]] PatternEdge* find_edge(std::uint32_t parent, const TextSegment& step) noexcept {
-    const std::uint32_t hash = edge_hash(parent, step.hash);
-    return const_cast<PatternEdge*>(std::as_const(*this).find_edge(hash, parent, step));
-  }
-
   // ----------------------------------------------------------------------------------------- nodes
 
   /// Makes room for all that `insert` may need, so that nothing fails half-way.
   void reserve(const Split& pattern, const Path& path) {
-    std::size_t cost = TextPool::cost(pattern.text().size());
     if (!path.is_literal()) {
-      for (const TextSegment& step : path) {
-        if (step.key.is_long()) cost += TextPool::cost(step.size);
-      }
       if (literal_children_.size() + path.size() >= most_nodes) throw std::bad_alloc();
-      edges_.reserve(path.size(), hash_of());
+      edges_.reserve(path);
       reserve_sparingly(literal_children_, path.size() + 1);
     }
-    texts_.reserve(cost);
+    texts_.reserve(TextPool::cost(pattern.text().size()));
     texts_by_hash_.reserve(1);
     if (free_record_ == none) reserve_sparingly(records_);
   }
@@ -303,13 +209,11 @@ class PatternIndex {
     bool below_multi = false;
     for (const TextSegment& step : path) {
       const std::uint32_t parent_id = *parent >> flag_bits;
-      PatternEdge* edge = find_edge(parent_id, step);
+      PatternEdge* edge = edges_.find(parent_id, step);
       if (edge == nullptr) {
         edge =
-            edges_.insert(edge_hash(parent_id, step.hash),
-                          {.key = stored(step),
-                           .parent = parent_id,
-                           .node = take_node() << flag_bits | (below_multi ? is_below_multi : 0)});
+            edges_.insert(parent_id, step,
+                          {.node = take_node() << flag_bits | (below_multi ? is_below_multi : 0)});
         *parent |= flag_of(step.key);
         if (!step.key.is_wildcard()) ++literal_children_[parent_id];
       }
@@ -320,11 +224,6 @@ class PatternIndex {
   static NodeState flag_of(const SegmentKey& key) noexcept {
     if (!key.is_wildcard()) return has_literals;
     return key == SegmentKey::single_wildcard() ? has_single : has_multi;
-  }
-  [[nodiscard]] SegmentKey stored(const TextSegment& step) noexcept {
-    if (!step.key.is_long()) return step.key;
-    const std::uint32_t place = texts_.add({step.text, step.size});
-    return SegmentKey::of_long(step.hash, step.size, place);
   }
   [[nodiscard]] std::uint32_t take_node() noexcept {
     if (free_node_ == 0) {
@@ -340,32 +239,30 @@ class PatternIndex {
     std::uint32_t parent = 0;
     for (PathStep& step : path) {
       step.parent = parent;
-      parent = find_edge(parent, step)->node >> flag_bits;
+      parent = edges_.find(parent, step)->node >> flag_bits;
     }
     for (std::size_t i = path.size(); i-- > 0;) {
       const PathStep& step = path[i];
-      PatternEdge* const edge = find_edge(step.parent, step);
+      PatternEdge* const edge = edges_.find(step.parent, step);
       if (edge->end_list != none || edge->tail_list != none || (edge->node & has_children) != 0) {
         return;
       }
-      if (edge->key.is_long()) texts_.remove(edge->key.place(), step.size);
       const std::uint32_t node = edge->node >> flag_bits;
       literal_children_[node] = std::exchange(free_node_, node);
-      edges_.erase(edge, hash_of());
+      edges_.erase(edge);
       if (!step.key.is_wildcard() && --literal_children_[step.parent] != 0) continue;
-      NodeState& above = i == 0 ? root_ : find_edge(path[i - 1].parent, path[i - 1])->node;
+      NodeState& above = i == 0 ? root_ : edges_.find(path[i - 1].parent, path[i - 1])->node;
       above &= ~flag_of(step.key);
     }
   }
 
-  std::uint64_t seed_;
   TextSegment single_;
   TextSegment multi_;
+  Edges edges_;
   TextPool texts_{};
   std::vector<Record> records_{};
   PatternId free_record_ = none;
   IdTable texts_by_hash_{};
-  ProbeTable<PatternEdge> edges_{};
   std::vector<std::uint32_t> literal_children_{};  ///< By node; in a free one the next free one.
   std::uint32_t free_node_ = 0;
   NodeState root_ = 0;

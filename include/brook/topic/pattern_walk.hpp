@@ -4,43 +4,11 @@
 #include <cstdint>
 
 #include <brook/core/inline_vector.hpp>
+#include <brook/topic/number_set.hpp>
 #include <brook/topic/pattern_index.hpp>
-#include <brook/topic/probe_table.hpp>
 #include <brook/topic/segment_key.hpp>
 
 namespace brook::detail {
-
-/// A few numbers, each once. Most walks need none, hardly any more than 16.
-class NumberSet {
- public:
-  /// Whether @p number is new. @throws std::bad_alloc, nothing done
-  bool insert(std::uint32_t number) {
-    if (larger_.size() == 0) {
-      for (const std::uint32_t one : few_) {
-        if (one == number) return false;
-      }
-      few_.push_back(number);
-      if (few_.size() <= most_few) return true;
-      larger_.reserve(few_.size());
-      for (const std::uint32_t one : few_) larger_.insert(hash_of(one), one);
-      return true;
-    }
-    const auto is_it = [number](std::uint32_t one) { return one == number; };
-    if (larger_.find(hash_of(number), is_it) != IdTable::none) return false;
-    larger_.reserve(1);
-    larger_.insert(hash_of(number), number);
-    return true;
-  }
-
- private:
-  static constexpr std::size_t most_few = 16;
-  static std::uint64_t hash_of(std::uint32_t number) noexcept {
-    return multiply_mix(number ^ first_mixer, second_mixer);
-  }
-
-  InlineVector<std::uint32_t, most_few + 1> few_{};
-  IdTable larger_{};
-};
 
 /// One topic on its way through a `PatternIndex`: finds the lists of all patterns that match it.
 ///
@@ -97,13 +65,13 @@ class PatternWalk {
     for (const std::uint32_t node : multis_) ask(node, segment);
     here_.clear();
     for (const Candidate& one : candidates_) {
-      const PatternEdge* const edge = index_.find_edge(one.hash, one.parent, *one.segment);
+      const PatternEdge* const edge = index_.edges().find(one.hash, one.parent, *one.segment);
       if (edge != nullptr) enter(found, *edge, is_last);
     }
   }
   void ask(std::uint32_t parent, const TextSegment& segment) {
-    const std::uint32_t hash = Index::edge_hash(parent, segment.hash);
-    index_.prefetch_edge(hash);
+    const std::uint32_t hash = Index::Edges::hash(parent, segment.hash);
+    index_.edges().prefetch(hash);
     candidates_.push_back({&segment, parent, hash});
   }
   void enter(Lists& found, const PatternEdge& edge, bool is_last) {
@@ -124,8 +92,7 @@ class PatternWalk {
   void enter_multi(NodeState node) {
     if ((node & Index::is_below_multi) != 0 && !is_new(node, multi_mark)) return;
     const std::uint32_t parent = node >> Index::flag_bits;
-    const std::uint32_t hash = Index::edge_hash(parent, index_.multi().hash);
-    multis_.push_back(index_.find_edge(hash, parent, index_.multi())->node >> Index::flag_bits);
+    multis_.push_back(index_.edges().find(parent, index_.multi())->node >> Index::flag_bits);
   }
   bool is_new(NodeState node, std::uint32_t mark) {
     return seen_.insert((node & ~Index::has_children & ~Index::is_below_multi) | mark);

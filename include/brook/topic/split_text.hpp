@@ -70,6 +70,7 @@ class SplitText {
   ~SplitText() = default;
 
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] std::size_t size() const noexcept { return segments_.size(); }
   [[nodiscard]] const TextSegment& operator[](std::size_t index) const noexcept {
     return segments_[index];

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +12,6 @@
 #include <vector>
 
 #include <brook/core/config.hpp>
-#include <brook/core/error.hpp>
 #include <brook/core/inline_vector.hpp>
 #include <brook/topic/pattern.hpp>
 #include <brook/topic/pattern_index.hpp>
@@ -22,6 +19,7 @@
 #include <brook/topic/segment_key.hpp>
 #include <brook/topic/subscriber_lists.hpp>
 #include <brook/topic/syntax.hpp>
+#include <brook/topic/topic_index_options.hpp>
 
 namespace brook {
 
@@ -34,14 +32,6 @@ concept TopicTrieValue = std::move_constructible<T> && std::equality_comparable<
   { std::hash<T>{}(value) } -> std::convertible_to<std::size_t>;
 };
 
-struct TopicTrieOptions {
-  /// What is longer is refused, be it a pattern or a topic.
-  PatternLimits limits{};
-  /// Of the hash. Unset, every trie takes one of its own that outsiders do not know, so that nobody
-  /// can choose names that make it slow. No result depends on it.
-  std::optional<std::uint64_t> seed{};
-};
-
 /// An index of patterns: which subscribers want this topic? Holds pairs of pattern and value; a
 /// match costs with the segments of the topic and the patterns that agree so far, not with the
 /// number of patterns held.
@@ -52,7 +42,7 @@ struct TopicTrieOptions {
 /// internal topics is `selects_topic`'s.
 ///
 /// Not needed for one pattern against one topic: that is `matches`. It answers "which patterns
-/// match this topic", not "which topics match this pattern".
+/// match this topic"; "which topics match this pattern" is `TopicNames`.
 ///
 /// Literal patterns are found by one look into a hash table of texts. Patterns with wildcards are a
 /// trie without nodes on the heap: one hash table holds all its edges. Segments are compared byte
@@ -74,10 +64,10 @@ class TopicTrie {
   static_assert(TopicHash<Hash>);
 
  public:
-  TopicTrie() : TopicTrie(TopicTrieOptions{}) {}
+  TopicTrie() : TopicTrie(TopicIndexOptions{}) {}
   /// @throws InvalidArgument if a limit is 0, or the one of the size over 16 MiB
-  explicit TopicTrie(const TopicTrieOptions& options)
-      : limits_(checked(options.limits)), index_(options.seed ? *options.seed : new_seed()) {}
+  explicit TopicTrie(const TopicIndexOptions& options)
+      : limits_(detail::checked(options.limits)), index_(detail::seed_for(this, options)) {}
   TopicTrie(TopicTrie&& other) noexcept : limits_(other.limits_), index_(other.index_.seed()) {
     swap(other);
   }
@@ -94,7 +84,7 @@ class TopicTrie {
   bool insert(std::string_view pattern, Value value) {
     validate_pattern<Syntax>(pattern, limits_);
     const Split split(pattern, index_.seed());
-    auto path = index_.path(split);
+    Path path(split);
     auto id = index_.find(split);
     const bool is_known = id != Index::none;
     if (is_known && lists_.contains(index_.list(id, path), id, value)) return false;
@@ -118,7 +108,7 @@ class TopicTrie {
     const Split split(pattern, index_.seed());
     const auto id = index_.find(split);
     if (id == Index::none) return false;
-    auto path = index_.path(split);
+    Path path(split);
     auto& list = index_.list(id, path);
     if (!lists_.contains(list, id, value)) return false;
     list = lists_.remove(list, id, value);
@@ -135,7 +125,7 @@ class TopicTrie {
     const Split split(pattern, index_.seed());
     const auto id = index_.find(split);
     if (id == Index::none) return 0;
-    auto path = index_.path(split);
+    Path path(split);
     auto& list = index_.list(id, path);
     const std::size_t count =
         path.is_literal() ? lists_.entries(list).size() : std::size_t{index_.count(id)};
@@ -212,32 +202,15 @@ class TopicTrie {
   using Index = detail::PatternIndex<Syntax, Hash>;
   using Lists = detail::SubscriberLists<Value>;
   using Split = typename Index::Split;
+  using Path = typename Index::Path;
   using Walk = detail::PatternWalk<Index>;
   using Found = typename Walk::Lists;
-
-  static PatternLimits checked(const PatternLimits& limits) {
-    if (limits.max_size == 0 || limits.max_segments == 0) {
-      throw InvalidArgument(
-          "a limit of a TopicTrie is 0: every pattern and topic would be refused");
-    }
-    if (limits.max_size >= std::size_t{1} << 24) {
-      throw InvalidArgument("max_size of a TopicTrie is " + std::to_string(limits.max_size) +
-                            ": use less than 16777216 bytes");
-    }
-    return limits;
-  }
-  [[nodiscard]] std::uint64_t new_seed() const noexcept {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    return detail::unpredictable_seed(this, static_cast<std::uint64_t>(now));
-  }
 
   /// The lists of all patterns that match, or of any one.
   void find(std::string_view topic, Found& found, bool any_will_do) const {
     if (topic.size() > limits_.max_size) validate_topic<Syntax>(topic, limits_);
     const Split split(topic, index_.seed());
-    if (split.size() > limits_.max_segments || !split.is_plain()) {
-      validate_topic<Syntax>(topic, limits_);
-    }
+    detail::check_topic<Syntax>(split, limits_);
     if (size_ == 0) return;
     const bool hides_root = Syntax::rules.hides_dollar && topic.starts_with('$');
     Walk(index_, split).run(found, hides_root, any_will_do);
@@ -297,7 +270,7 @@ class TopicTrie {
     std::vector<std::uint32_t> ids(index_.places());
     index_.for_each([&](std::uint32_t id) {
       const Split split(index_.text(id), index_.seed());
-      auto path = index_.path(split);
+      Path path(split);
       const auto new_id = fresh.insert(split, path);
       fresh.list(new_id, path) = index_.list(id, path);
       if (!path.is_literal()) fresh.count(new_id) = index_.count(id);

@@ -85,6 +85,65 @@ TEST_CASE("A message that several patterns match comes once, for old topics and 
   CHECK(consumer.commit().size() == 2);
 }
 
+TEST_CASE("A topic that is deleted is forgotten by every group that ever followed it", "[broker]") {
+  ManualBroker broker;
+  auto old = broker.create_topic("a.old");
+  broker.create_topic("a.other");
+  auto first = broker.subscribe("a.*", without_letters("first"));
+  auto second = broker.subscribe("#", without_letters("second"));
+  auto third = broker.subscribe("a.*", without_letters("third"));
+  third.close();
+  third = broker.subscribe("a.other", without_letters("third"));  // follows a.old no more
+  old.publish({.payload = "old"});
+  CHECK(consume(first) == Strings{"old"});
+  CHECK(broker.lag("third").partitions.size() == 2);  // but keeps its position there
+
+  broker.delete_topic("a.old");
+  for (const char* const group : {"first", "second", "third"}) {
+    CHECK(broker.lag(group).partitions.size() == 1);
+  }
+  CHECK(consume(second).empty());
+  broker.create_topic("a.old").publish({.payload = "new"});
+  CHECK(consume(first) == Strings{"new"});
+  CHECK(consume(second) == Strings{"new"});
+  CHECK(consume(third).empty());
+}
+
+TEST_CASE("Of many topics and groups, each group reads what its pattern selects", "[broker]") {
+  ManualBroker broker;
+  const auto topic = [](int i, int j) {
+    return "t" + std::to_string(i) + ".u" + std::to_string(j);
+  };
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j < 20; ++j) broker.create_topic(topic(i, j));
+  }
+  for (int i = 0; i < 20; i += 2) broker.delete_topic(topic(i, i));
+  std::vector<brook::ManualConsumer> rows;
+  std::vector<brook::ManualConsumer> columns;
+  for (int i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(i);
+    rows.push_back(broker.subscribe(
+        "t" + number + ".*",
+        {.group = "row" + number, .start = Start::earliest, .exhausted = brook::Exhausted::drop}));
+    columns.push_back(broker.subscribe("#.u" + number, {.group = "column" + number,
+                                                        .start = Start::earliest,
+                                                        .exhausted = brook::Exhausted::drop}));
+  }
+  for (const auto& one : broker.topics()) broker.publish(one.name, {.payload = one.name});
+  for (int i = 0; i < 20; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    Strings row;
+    Strings column;
+    for (int j = 0; j < 20; ++j) {
+      if (i == j && i % 2 == 0) continue;
+      row.push_back(topic(i, j));
+      column.push_back(topic(j, i));
+    }
+    CHECK(sorted(consume(rows[place])) == sorted(row));
+    CHECK(sorted(consume(columns[place])) == sorted(column));
+  }
+}
+
 TEST_CASE("Internal topics are matched only by a pattern that begins with their own word",
           "[broker]") {
   ManualBroker broker;

@@ -18,6 +18,7 @@ class Listener final : public brook::detail::Follower {
  public:
   void on_news() override { ++news; }
   Offset settled_below() const noexcept override { return settled; }
+  [[nodiscard]] std::string_view group_name() const noexcept override { return "listeners"; }
 
   int news = 0;
   Offset settled{};

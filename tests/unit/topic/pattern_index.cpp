@@ -14,52 +14,21 @@ namespace {
 using Index = brook::detail::PatternIndex<brook::AmqpSyntax, brook::SegmentHash>;
 using Split = Index::Split;
 
-/// The steps of a pattern, `*` and `#` for the wildcards, and `$` behind it if it ends in a multi
-/// wildcard.
-template <class Syntax = brook::AmqpSyntax>
-std::string path_of(std::string_view pattern) {
-  const brook::detail::PatternIndex<Syntax, brook::SegmentHash> index(1);
-  const brook::detail::SplitText<Syntax, brook::SegmentHash> split(pattern, 1);
-  const auto path = index.path(split);
-  std::string text;
-  for (const auto& step : path) {
-    if (!text.empty()) text += ' ';
-    if (step.key == brook::detail::SegmentKey::single_wildcard()) {
-      text += '*';
-    } else if (step.key == brook::detail::SegmentKey::multi_wildcard()) {
-      text += '#';
-    } else {
-      text += std::string_view(step.text, step.size);
-    }
-  }
-  return path.ends_in_multi() ? text + '$' : text;
-}
-
 std::uint32_t insert(Index& index, std::string_view pattern) {
   const Split split(pattern, index.seed());
-  return index.insert(split, index.path(split));
+  return index.insert(split, Index::Path(split));
 }
 void remove(Index& index, std::string_view pattern) {
   const Split split(pattern, index.seed());
-  auto path = index.path(split);
+  Index::Path path(split);
   index.remove(index.find(split), split, path);
 }
 std::uint32_t& list_of(Index& index, std::string_view pattern) {
   const Split split(pattern, index.seed());
-  return index.list(index.find(split), index.path(split));
+  return index.list(index.find(split), Index::Path(split));
 }
 
 }  // namespace
-
-TEST_CASE("a run of wildcards is stored as its singles and one multi", "[topic]") {
-  CHECK(path_of("a.b") == "a b");
-  CHECK(path_of("a.#") == "a$");
-  CHECK(path_of("#") == "$");
-  CHECK(path_of("#.#") == "$");
-  CHECK(path_of("#.*") == "*$");
-  CHECK(path_of("*.#.*.#.a.#.b") == "* * # a # b");
-  CHECK(path_of<brook::NatsSyntax>("a.>") == "a *$");
-}
 
 TEST_CASE("a pattern is found by its text, and its list by its path", "[topic]") {
   Index index(7);

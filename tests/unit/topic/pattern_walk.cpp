@@ -21,7 +21,7 @@ Index index_of(const std::vector<std::string_view>& patterns) {
   std::uint32_t number = 0;
   for (const std::string_view pattern : patterns) {
     const Index::Split split(pattern, index.seed());
-    const auto path = index.path(split);
+    const Index::Path path(split);
     index.list(index.insert(split, path), path) = number++;
   }
   return index;
@@ -69,14 +69,4 @@ TEST_CASE("an ordinary walk takes no memory", "[topic]") {
   Walk(index, split).run(lists, false, false);
   CHECK(lists.size() == 5);
   CHECK(allocations.count() == 0);
-}
-
-TEST_CASE("a set of numbers takes each once, few or many", "[topic]") {
-  brook::detail::NumberSet numbers;
-  for (std::uint32_t round = 0; round < 2; ++round) {
-    for (std::uint32_t number = 0; number < 200; ++number) {
-      CHECK(numbers.insert(number * 16) == (round == 0));
-      CHECK_FALSE(numbers.insert(number / 2 * 16));
-    }
-  }
 }

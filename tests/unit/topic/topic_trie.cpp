@@ -67,7 +67,7 @@ std::string repeated(std::string_view text, std::size_t count) {
   return all;
 }
 
-const brook::TopicTrieOptions deep{.limits = {.max_size = 100'000, .max_segments = 10'000}};
+const brook::TopicIndexOptions deep{.limits = {.max_size = 100'000, .max_segments = 10'000}};
 
 struct AtLeastOne {
   static constexpr char separator = '.';
