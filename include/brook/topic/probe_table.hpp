@@ -13,7 +13,8 @@
 namespace brook::detail {
 
 /// A hash table with open addressing: slots in one piece of memory, linear probing, deletion that
-/// leaves no trace (what follows moves back), 4 of 5 slots in use at most. Knows nothing about
+/// leaves no trace (what follows moves back). Half of the slots are in use at most: most looks of
+/// a match are for what is not there, and those walk to the next free slot. Knows nothing about
 /// keys: whoever looks says which slot it means, whoever changes says what a slot's hash is.
 ///
 /// A slot is plain data with a default value that `is_free()`. Hashes are 32 bits, all of them
@@ -109,9 +110,7 @@ class ProbeTable {
   static constexpr std::size_t least_capacity = 8;
   static constexpr std::uint64_t most_capacity = std::uint64_t{1} << 32;
 
-  static constexpr std::size_t most_in(std::size_t capacity) noexcept {
-    return capacity / 5 * 4 + capacity % 5 * 4 / 5;
-  }
+  static constexpr std::size_t most_in(std::size_t capacity) noexcept { return capacity / 2; }
   [[nodiscard]] std::size_t home(std::uint32_t hash) const noexcept {
     return static_cast<std::size_t>((std::uint64_t{hash} * slots_.size()) >> 32);
   }
@@ -136,7 +135,7 @@ class ProbeTable {
   BROOK_NOINLINE void shrink(const HashOf& hash_of) noexcept {
     if (size_ == 0) return clear();
     try {
-      rebuild(std::max(least_capacity, 2 * size_), hash_of);
+      rebuild(std::max(least_capacity, 3 * size_), hash_of);
     } catch (const std::bad_alloc&) {
       // It stays as large as it is.
     }

@@ -37,7 +37,8 @@ class Edges {
     edges.insert(parent, split[0], {.node = node});
   }
   Edge* find(std::uint32_t parent, std::string_view text) {
-    return edges.find(parent, Split(text, edges.seed())[0]);
+    const Split split(text, edges.seed());
+    return split.size() == 0 ? nullptr : edges.find(parent, split[0]);
   }
 
   brook::detail::SegmentEdges<Edge, Hash> edges{7};
