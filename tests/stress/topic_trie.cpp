@@ -47,13 +47,15 @@ TEST_CASE("matching side by side sees whole changes and disturbs nobody", "[topi
     for (int round = 0; round < rounds; ++round) {
       const std::string other = "other.unit" + std::to_string(round);
       {
-        const std::scoped_lock lock(turnstile, mutex);
+        const std::lock_guard turn(turnstile);
+        const std::lock_guard lock(mutex);
         trie.insert("site.#", 1);
         trie.insert("#.state", 2);
         trie.insert(other + ".*.#", round);
       }
       if (round % 16 == 0) std::this_thread::yield();
-      const std::scoped_lock lock(turnstile, mutex);
+      const std::lock_guard turn(turnstile);
+      const std::lock_guard lock(mutex);
       trie.erase("site.#", 1);
       trie.erase("#.state", 2);
       if (round >= 100) trie.erase("other.unit" + std::to_string(round - 100) + ".*.#");
