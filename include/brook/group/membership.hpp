@@ -123,6 +123,8 @@ class Membership {
     rebalance_or_later(now, changes);
   }
   /// @p member begins to poll. One that was taken for dead joins again, behind the others.
+  /// Requires that it has joined, and that `advance` has seen @p now: else one that is late passes
+  /// for alive.
   /// @throws as `join`
   void enter(MemberId member, Instant now, OwnershipChanges& changes) {
     const auto polling = find(member);
@@ -147,7 +149,8 @@ class Membership {
     polling->is_inside = false;
     polling->alive_until = saturating_add(now, config_.member_timeout);
   }
-  /// @p member says that it lives. False if it was taken for dead already.
+  /// @p member says that it lives. False if it was taken for dead already, or has left. Requires
+  /// that `advance` has seen @p now.
   bool heartbeat(MemberId member, Instant now) noexcept {
     const auto living = find(member);
     if (living == members_.end() || !living->is_alive) return false;

@@ -203,6 +203,34 @@ TEST_CASE("A member that was taken for dead joins again with its next poll, behi
   CHECK(g.members.is_alive(1));
 }
 
+TEST_CASE("A member inside a poll lives on while another is taken for dead", "[group]") {
+  Group g{{.member_timeout = 10s}};
+  g.topic(0, 2);
+  g.join(1);
+  g.join(2);
+  g.acknowledge(1, {1});
+  OwnershipChanges changes;
+  g.members.enter(1, g.now, changes);
+  g.take();
+  g.at(20s);
+  CHECK(g.members.is_alive(1));
+  CHECK_FALSE(g.members.is_alive(2));
+  CHECK(g.take() == OwnershipChanges{{Kind::fenced, 1, 2}, {Kind::assigned, 1, 1}});
+}
+
+TEST_CASE("Who joins again is the last one for an assignor that goes by order", "[group]") {
+  Group g{{.assignor = brook::RangeAssignor{}, .member_timeout = 10s}};
+  g.topic(0, 3);
+  g.join(1);
+  g.at(5s);
+  g.join(2);
+  g.at(10s);
+  g.take();
+  OwnershipChanges changes;
+  g.members.enter(1, g.now, changes);  // of three, the first member keeps two
+  CHECK(changes == OwnershipChanges{{Kind::revoking, 2, 2}});
+}
+
 // ----------------------------------------------------------------------------------------- topics
 
 TEST_CASE("A new topic goes to those that want it, an old one leaves nothing behind", "[group]") {
